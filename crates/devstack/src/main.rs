@@ -1,0 +1,3 @@
+//! The sample stack's command.
+
+fn main() {}

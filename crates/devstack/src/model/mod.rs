@@ -1,0 +1,3 @@
+//! Model stand-ins behind the two model protocols.
+
+pub mod dialogue;
