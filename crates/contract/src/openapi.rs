@@ -1,0 +1,182 @@
+//! `ask.openapi.json`: the calls, with the types of this crate as their schemas.
+
+use serde_json::{Map, Value, json};
+
+use crate::schema::{event_schemas, generator};
+use crate::{
+    AskRequest, AskState, CONTRACT_VERSION, CancelReceipt, Conversation, Health, PROBLEM_MEDIA_TYPE, Problem,
+    ProblemCode, Ticket,
+};
+
+const SCHEMAS: &str = "#/components/schemas/";
+
+/// The OpenAPI 3.1 document of the contract. Every path in it is served, and every served path is in it.
+pub fn openapi() -> Value {
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Ask service",
+            "version": CONTRACT_VERSION,
+            "description": "Ask a question of governed data: a ticket before anything runs, the work as a lossless \
+                stream of events, and exactly one answer, abstention, refusal or error.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/", "description": "The service's root; a gateway mounts it, at /ask by default."}],
+        "security": [{"bearer": []}],
+        "paths": paths(),
+        "components": {
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
+            "schemas": schemas(),
+        },
+    })
+}
+
+fn schemas() -> Map<String, Value> {
+    let mut own = generator(SCHEMAS);
+    own.subschema_for::<AskRequest>();
+    own.subschema_for::<Conversation>();
+    own.subschema_for::<Ticket>();
+    own.subschema_for::<AskState>();
+    own.subschema_for::<CancelReceipt>();
+    own.subschema_for::<Health>();
+    own.subschema_for::<Problem>();
+    let mut schemas = own.take_definitions(true);
+    let (names, events) = event_schemas(SCHEMAS);
+    schemas.extend(events);
+    let one_of: Vec<Value> = names.iter().map(|name| json!({"$ref": format!("{SCHEMAS}{name}")})).collect();
+    schemas.insert(
+        "Event".to_owned(),
+        json!({"description": "One event of a ticket's stream.", "oneOf": one_of}),
+    );
+    if let Some(properties) = schemas.get_mut("AskState").and_then(|state| state.get_mut("properties")) {
+        for member in ["terminal", "done"] {
+            if let Some(slot) = properties.get_mut(member) {
+                *slot = json!({"anyOf": [{"$ref": format!("{SCHEMAS}Event")}, {"type": "null"}]});
+            }
+        }
+    }
+    schemas
+}
+
+fn paths() -> Value {
+    use ProblemCode as Code;
+    let created = [Code::Unauthenticated, Code::InsufficientScope, Code::TooManyRequests, Code::Unavailable];
+    let asked = [
+        Code::Unauthenticated,
+        Code::InsufficientScope,
+        Code::NotFound,
+        Code::AskRunning,
+        Code::BodyTooLarge,
+        Code::UnsupportedMediaType,
+        Code::InvalidRequest,
+        Code::TooManyRequests,
+        Code::Unavailable,
+    ];
+    let owned = [Code::Unauthenticated, Code::InsufficientScope, Code::NotFound, Code::TicketExpired];
+    let ticket = parameter("ticket", "The ticket's identifier.");
+    let conversation = parameter("conversation_id", "The conversation's identifier.");
+    json!({
+        "/v1/conversations": {"post": call(
+            "createConversation", "A conversation to ask within.", &[],
+            &[("201", json_body("A new conversation.", "Conversation"))], &created,
+        )},
+        "/v1/conversations/{conversation_id}/asks": {"post": with_request(call(
+            "ask", "Ask a question; the ticket comes back before any tool call runs.", &[conversation],
+            &[("202", json_body("The question was taken.", "Ticket"))], &asked,
+        ))},
+        "/v1/asks/{ticket}/events": {"get": call(
+            "streamEvents",
+            "The ticket's events as Server-Sent Events, from the start or after `Last-Event-ID`.",
+            &[ticket.clone(), json!({
+                "name": "Last-Event-ID", "in": "header", "required": false, "schema": {"type": "string"},
+                "description": "The last `seq` seen: the stream goes on after it. Absent, 0 or no number: from the start.",
+            })],
+            &[
+                ("200", json!({
+                    "description": "Frames of `id`, `event` and `data`; each `data` is one Event. Closes after `done`.",
+                    "content": {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": {"$ref": format!("{SCHEMAS}Event")}}},
+                })),
+                ("204", json!({"description": "`Last-Event-ID` is already at `done`: there is nothing more to come."})),
+            ],
+            &owned,
+        )},
+        "/v1/asks/{ticket}": {"get": call(
+            "getAsk", "Where an ask stands, for clients without Server-Sent Events.", &[ticket.clone()],
+            &[("200", json_body("Its state.", "AskState"))], &owned,
+        )},
+        "/v1/asks/{ticket}/cancel": {"post": call(
+            "cancelAsk", "End an ask; idempotent, also after `done`.", &[ticket],
+            &[("202", json_body("The ending is in the log.", "CancelReceipt"))], &owned,
+        )},
+        "/health": {"get": open(call(
+            "health", "That the process serves.", &[], &[("200", json_body("It serves.", "Health"))], &[],
+        ))},
+        "/openapi.json": {"get": open(call(
+            "openapi", "This document.", &[], &[("200", any_json("This document."))], &[],
+        ))},
+        "/events.schema.json": {"get": open(call(
+            "eventsSchema", "The JSON Schema of the events.", &[], &[("200", any_json("A JSON Schema."))], &[],
+        ))},
+    })
+}
+
+fn call(
+    id: &str,
+    summary: &str,
+    parameters: &[Value],
+    successes: &[(&str, Value)],
+    problems: &[ProblemCode],
+) -> Value {
+    let mut responses = Map::new();
+    for (status, body) in successes {
+        responses.insert((*status).to_owned(), body.clone());
+    }
+    for code in problems {
+        responses.insert(code.status().to_string(), problem(*code));
+    }
+    let mut operation = json!({"operationId": id, "summary": summary, "responses": responses});
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
+    }
+    operation
+}
+
+fn with_request(mut operation: Value) -> Value {
+    operation["requestBody"] = json!({
+        "required": true,
+        "content": {"application/json": {"schema": {"$ref": format!("{SCHEMAS}AskRequest")}}},
+    });
+    operation
+}
+
+fn open(mut operation: Value) -> Value {
+    operation["security"] = json!([]);
+    operation
+}
+
+fn parameter(name: &str, description: &str) -> Value {
+    json!({"name": name, "in": "path", "required": true, "description": description, "schema": {"type": "string"}})
+}
+
+fn json_body(description: &str, schema: &str) -> Value {
+    json!({
+        "description": description,
+        "content": {"application/json": {"schema": {"$ref": format!("{SCHEMAS}{schema}")}}},
+    })
+}
+
+fn any_json(description: &str) -> Value {
+    json!({"description": description, "content": {"application/json": {"schema": {"type": "object"}}}})
+}
+
+fn problem(code: ProblemCode) -> Value {
+    let mut response = json!({
+        "description": code.title(),
+        "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": format!("{SCHEMAS}Problem")}}},
+    });
+    if code == ProblemCode::Unauthenticated {
+        response["headers"] =
+            json!({"WWW-Authenticate": {"schema": {"type": "string"}, "description": "`Bearer`."}});
+    }
+    response
+}
