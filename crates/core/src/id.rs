@@ -1,0 +1,181 @@
+//! Identifiers that can't be guessed and that only their owner's service recognises.
+//!
+//! An identifier is 128 random bits, the minute it was made, and a MAC over both and over its owner under the
+//! service's key. So the service tells an owner's expired ticket (410) from anything else (404) without keeping a word
+//! about it, and a stranger's look-up costs one hash and learns nothing.
+
+use ask_contract::{ConversationId, TicketId, Timestamp};
+use data_encoding::BASE32_NOPAD;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+
+const RANDOM_BYTES: usize = 16;
+const MINUTE_BYTES: usize = 4;
+const MAC_BYTES: usize = 10;
+const ALL_BYTES: usize = RANDOM_BYTES + MINUTE_BYTES + MAC_BYTES;
+
+/// The operating system gave no random bytes.
+#[derive(Debug, thiserror::Error)]
+#[error("no random bytes from the operating system")]
+pub struct NoRandomness(#[source] getrandom::Error);
+
+/// Makes identifiers and tells its own from others.
+#[derive(Clone)]
+pub struct IdMint {
+    keyed: Hmac<Sha256>,
+}
+
+impl std::fmt::Debug for IdMint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("IdMint")
+    }
+}
+
+/// What an identifier names; keeps a ticket from passing for a conversation.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Conversation,
+    Ticket,
+}
+
+impl Kind {
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Conversation => "c_",
+            Self::Ticket => "t_",
+        }
+    }
+}
+
+impl IdMint {
+    /// A mint under `key`. Two processes with the same key recognise each other's identifiers.
+    ///
+    /// # Panics
+    ///
+    /// Never: HMAC takes keys of any length.
+    #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
+    pub fn new(key: &[u8]) -> Self {
+        Self { keyed: Hmac::new_from_slice(key).expect("HMAC takes keys of any length") }
+    }
+
+    /// A mint under a key of its own, which ends with the process.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no random bytes.
+    pub fn with_random_key() -> Result<Self, NoRandomness> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(NoRandomness)?;
+        Ok(Self::new(&key))
+    }
+
+    /// A new conversation of `owner`.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no random bytes.
+    pub fn conversation(&self, owner: &str, now: Timestamp) -> Result<ConversationId, NoRandomness> {
+        self.make(Kind::Conversation, owner, now).map(ConversationId::new)
+    }
+
+    /// A new ticket of `owner`.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no random bytes.
+    pub fn ticket(&self, owner: &str, now: Timestamp) -> Result<TicketId, NoRandomness> {
+        self.make(Kind::Ticket, owner, now).map(TicketId::new)
+    }
+
+    /// Whether this mint made `ticket` for `owner`, at whatever time.
+    pub fn made_ticket_for(&self, ticket: &TicketId, owner: &str) -> bool {
+        self.is_ours(Kind::Ticket, ticket.as_str(), owner)
+    }
+
+    fn make(&self, kind: Kind, owner: &str, now: Timestamp) -> Result<String, NoRandomness> {
+        let mut random = [0; RANDOM_BYTES];
+        getrandom::fill(&mut random).map_err(NoRandomness)?;
+        let minute = u32::try_from(now.unix_ms() / 60_000).unwrap_or(u32::MAX).to_be_bytes();
+        let mac = self.mac(kind, &random, minute, owner).finalize().into_bytes();
+        let mut all = Vec::with_capacity(ALL_BYTES);
+        all.extend_from_slice(&random);
+        all.extend_from_slice(&minute);
+        all.extend(mac.into_iter().take(MAC_BYTES));
+        let mut text = BASE32_NOPAD.encode(&all);
+        text.make_ascii_lowercase();
+        Ok(format!("{}{text}", kind.prefix()))
+    }
+
+    fn is_ours(&self, kind: Kind, text: &str, owner: &str) -> bool {
+        let Some(encoded) = text.strip_prefix(kind.prefix()) else { return false };
+        if encoded.len() != BASE32_NOPAD.encode_len(ALL_BYTES)
+            || encoded.bytes().any(|b| b.is_ascii_uppercase())
+        {
+            return false;
+        }
+        let Ok(all) = BASE32_NOPAD.decode(encoded.to_ascii_uppercase().as_bytes()) else { return false };
+        let Some((random, rest)) = all.split_first_chunk::<RANDOM_BYTES>() else { return false };
+        let Some((minute, mac)) = rest.split_first_chunk::<MINUTE_BYTES>() else { return false };
+        self.mac(kind, random, *minute, owner).verify_truncated_left(mac).is_ok()
+    }
+
+    fn mac(
+        &self,
+        kind: Kind,
+        random: &[u8; RANDOM_BYTES],
+        minute: [u8; MINUTE_BYTES],
+        owner: &str,
+    ) -> Hmac<Sha256> {
+        let mut mac = self.keyed.clone();
+        mac.update(kind.prefix().as_bytes());
+        mac.update(random);
+        mac.update(&minute);
+        mac.update(owner.as_bytes());
+        mac
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_unix_ms(1_790_000_000_000);
+
+    #[test]
+    fn an_identifier_is_recognised_for_its_owner_alone() {
+        let mint = IdMint::new(b"key");
+        let ticket = mint.ticket("alice", NOW).unwrap();
+        assert!(mint.made_ticket_for(&ticket, "alice"));
+        assert!(!mint.made_ticket_for(&ticket, "bob"));
+        assert!(!IdMint::new(b"other").made_ticket_for(&ticket, "alice"));
+        let conversation = mint.conversation("alice", NOW).unwrap();
+        assert!(!mint.made_ticket_for(&TicketId::new(conversation.as_str()), "alice"));
+    }
+
+    #[test]
+    fn a_changed_character_is_not_recognised() {
+        let mint = IdMint::new(b"key");
+        let ticket = mint.ticket("alice", NOW).unwrap();
+        for (at, was) in ticket.as_str().char_indices() {
+            for now in ['a', 'b', '7', 'A', '!', 'ü'] {
+                if now != was {
+                    let mut changed: Vec<char> = ticket.as_str().chars().collect();
+                    changed[at] = now;
+                    let changed: String = changed.into_iter().collect();
+                    assert!(!mint.made_ticket_for(&TicketId::new(changed.clone()), "alice"), "{changed}");
+                }
+            }
+        }
+        for other in ["", "t_", "t_aaaa", &format!("{ticket}a"), &"t_".repeat(10_000)] {
+            assert!(!mint.made_ticket_for(&TicketId::new(other), "alice"));
+        }
+    }
+
+    #[test]
+    fn identifiers_do_not_repeat_and_share_no_random_prefix() {
+        let mint = IdMint::new(b"key");
+        let made: std::collections::HashSet<String> =
+            (0..2_000).map(|_| mint.ticket("alice", NOW).unwrap().as_str()[..18].to_owned()).collect();
+        assert_eq!(made.len(), 2_000);
+    }
+}

@@ -1,0 +1,12 @@
+//! A ticket: its life, the events that may still be emitted, and the log that readers follow.
+
+mod frame;
+mod life;
+mod log;
+mod progress;
+mod redact;
+
+pub use frame::encode;
+pub use life::{Rejected, TicketLife, TicketSpec};
+pub use log::{Batch, Log, Snapshot};
+pub use progress::{HopUsage, Progress, Terminal};
