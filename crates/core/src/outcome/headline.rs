@@ -39,7 +39,10 @@ fn holds(cell: &Value, value: &HeadlineValue) -> bool {
         (Value::String(cell), HeadlineValue::Text(text)) => cell.trim().eq_ignore_ascii_case(text.trim()),
         (Value::Number(cell), HeadlineValue::Number(number)) => {
             let (Some(cell), Some(value)) = (cell.as_f64(), number.as_f64()) else { return false };
-            let decimals = number.to_string().split_once('.').map_or(0, |(_, digits)| digits.trim_end_matches('0').len());
+            let decimals = number
+                .to_string()
+                .split_once('.')
+                .map_or(0, |(_, digits)| digits.trim_end_matches('0').len());
             let half_a_unit = 0.5 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0)) * (1.0 + 1e-9);
             let near = |cell: f64| (cell - value).abs() <= half_a_unit;
             near(cell) || near(cell * 100.0)

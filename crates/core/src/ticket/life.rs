@@ -130,6 +130,14 @@ impl TicketLife {
         u64::try_from(now.unix_ms() - self.accepted_at.unix_ms()).unwrap_or(0)
     }
 
+    /// The texts as they may stand outside `accepted`: without the question, unless it is a mere term.
+    pub fn without_question(&self, texts: &[String]) -> Vec<String> {
+        let clean = |text: &String| {
+            if self.cut.is_sentence() { self.cut.cut(text).into_owned() } else { text.clone() }
+        };
+        texts.iter().map(clean).collect()
+    }
+
     /// Emits progress.
     ///
     /// # Errors
@@ -241,7 +249,6 @@ impl TicketLife {
     fn append(&mut self, mut body: EventBody, now: Timestamp) {
         redact(&self.cut, &mut body);
         self.seq += 1;
-        let event_type = body.event_type();
         let event = Event {
             seq: self.seq,
             ticket: self.spec.ticket.clone(),
@@ -249,6 +256,7 @@ impl TicketLife {
             ts: now,
             body,
         };
-        self.log.append(self.seq, event_type, encode(&event));
+        let frame = encode(&event);
+        self.log.append(self.seq, &event.body, frame);
     }
 }

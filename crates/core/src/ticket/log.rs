@@ -2,7 +2,7 @@
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use ask_contract::EventType;
+use ask_contract::{EventBody, EventType, Outcome};
 use bytes::{Bytes, BytesMut};
 
 use super::frame::data_of;
@@ -24,7 +24,7 @@ struct Inner {
     latest: u64,
     frames: Frames,
     terminal: Option<Bytes>,
-    done: Option<Bytes>,
+    done: Option<(Outcome, Bytes)>,
 }
 
 #[derive(Debug)]
@@ -83,14 +83,15 @@ impl Log {
     }
 
     /// Appends a frame; called by the ticket's life alone, which has judged that it may follow.
-    pub(super) fn append(&self, seq: u64, event_type: EventType, bytes: Bytes) {
+    pub(super) fn append(&self, seq: u64, body: &EventBody, bytes: Bytes) {
+        let event_type = body.event_type();
         let mut inner = self.write();
         inner.latest = seq;
         if event_type.is_terminal() {
             inner.terminal = Some(data_of(&bytes));
         }
-        if event_type == EventType::Done {
-            inner.done = Some(data_of(&bytes));
+        if let EventBody::Done(done) = body {
+            inner.done = Some((done.outcome, data_of(&bytes)));
         }
         if let Frames::Growing { frames, max, first_step } = &mut inner.frames {
             frames.push(Frame { seq, is_step: event_type == EventType::Step, bytes });
@@ -119,6 +120,11 @@ impl Log {
         self.read_lock().done.is_some()
     }
 
+    /// How the ticket ended, once `done` has been appended.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.read_lock().done.as_ref().map(|(outcome, _)| *outcome)
+    }
+
     /// The latest event's `seq`.
     pub fn latest(&self) -> u64 {
         self.read_lock().latest
@@ -127,7 +133,11 @@ impl Log {
     /// Where the ticket stands.
     pub fn snapshot(&self) -> Snapshot {
         let inner = self.read_lock();
-        Snapshot { latest: inner.latest, terminal: inner.terminal.clone(), done: inner.done.clone() }
+        Snapshot {
+            latest: inner.latest,
+            terminal: inner.terminal.clone(),
+            done: inner.done.as_ref().map(|(_, json)| json.clone()),
+        }
     }
 
     // A writer that panicked has left the frames whole: each change below is one push, remove or swap.

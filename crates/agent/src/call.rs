@@ -1,0 +1,140 @@
+//! One tool call: its milestone when it starts, its step when it ends, and what its failure means.
+
+use std::time::Duration;
+
+use ask_contract::{BranchId, Milestone, Phase, Step};
+use ask_core::outcome::{ToolFault, classify};
+use ask_core::ticket::Progress;
+use serde_json::{Map, Value};
+
+use crate::bounds::result_text;
+use crate::facts::sends_statement;
+use crate::ports::{Report, Sink, Stopped, ToolFailure, ToolReply, ToolServer, ToolServerKind};
+
+/// The longest wait that a server may ask for before its "too many requests" counts.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// A call that is about to be made.
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedCall {
+    /// `server__tool`.
+    pub(crate) full_name: String,
+    /// As the server takes them.
+    pub(crate) args: Map<String, Value>,
+    /// What it is about, in the catalog's words.
+    pub(crate) subject: Option<String>,
+    /// The source it is about.
+    pub(crate) source: Option<String>,
+}
+
+/// A call that has ended.
+#[derive(Debug, Clone)]
+pub(crate) struct EndedCall {
+    pub(crate) kind: ToolServerKind,
+    pub(crate) planned: PlannedCall,
+    /// The tool's answer as JSON, where it gave one.
+    pub(crate) structured: Option<Value>,
+    /// The tool's answer, or its error, as text for the model.
+    pub(crate) text: String,
+    /// What its failure means, if it failed.
+    pub(crate) fault: Option<(ToolFault, String)>,
+}
+
+/// Makes a call. Its milestone is told before, its step after, also when it fails.
+pub(crate) async fn make_call(
+    sink: &dyn Sink,
+    branch_id: &BranchId,
+    server: &dyn ToolServer,
+    tool: &str,
+    planned: PlannedCall,
+) -> Result<EndedCall, Stopped> {
+    let kind = server.kind();
+    let milestone = Milestone {
+        branch_id: branch_id.clone(),
+        phase: phase(kind, tool, &planned.args),
+        subject: planned.subject.clone(),
+        source: planned.source.clone(),
+    };
+    sink.tell(Report::Progress(Progress::Milestone(milestone))).await?;
+    let began = tokio::time::Instant::now();
+    let outcome = call_with_one_wait(server, tool, &planned.args).await;
+    let elapsed = began.elapsed();
+    let ended = read_outcome(kind, planned, outcome);
+    let reported = ended.structured.as_ref().and_then(|reply| reply.get("ms")).and_then(Value::as_u64);
+    let step = Step {
+        branch_id: branch_id.clone(),
+        tool: ended.planned.full_name.clone(),
+        args: ended.planned.args.clone(),
+        ms: reported.unwrap_or_else(|| u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)),
+        is_error: ended.fault.is_some(),
+    };
+    sink.tell(Report::Progress(Progress::Step(step))).await?;
+    Ok(ended)
+}
+
+fn phase(kind: ToolServerKind, tool: &str, args: &Map<String, Value>) -> Phase {
+    match kind {
+        ToolServerKind::Catalog => Phase::Grounding,
+        ToolServerKind::Source if sends_statement(tool, args).is_some() => Phase::Querying,
+        ToolServerKind::Source => Phase::Discovering,
+    }
+}
+
+/// Waits once for a server that asks for a short pause.
+async fn call_with_one_wait(
+    server: &dyn ToolServer,
+    tool: &str,
+    args: &Map<String, Value>,
+) -> Result<ToolReply, ToolFailure> {
+    let outcome = server.call(tool, args).await;
+    match &outcome {
+        Err(ToolFailure::Status { status: 429, retry_after: Some(wait), .. }) if *wait <= LONGEST_WAIT => {
+            tokio::time::sleep(*wait).await;
+            server.call(tool, args).await
+        }
+        Ok(_) | Err(_) => outcome,
+    }
+}
+
+fn read_outcome(
+    kind: ToolServerKind,
+    planned: PlannedCall,
+    outcome: Result<ToolReply, ToolFailure>,
+) -> EndedCall {
+    match outcome {
+        Ok(reply) => {
+            let structured = reply.structured.or_else(|| serde_json::from_str(&reply.text).ok());
+            let structured = structured.filter(Value::is_object);
+            let text = result_text(structured.as_ref(), &reply.text);
+            let fault = reply.is_error.then(|| {
+                let error = structured.as_ref().and_then(|answer| answer.get("error"));
+                let member = |name: &str| error.and_then(|error| error.get(name)).and_then(Value::as_str);
+                let said = member("message").unwrap_or(&text);
+                (classify(member("code"), None), first_line(said))
+            });
+            EndedCall { kind, planned, structured, text, fault }
+        }
+        Err(failure) => {
+            let text = failure.to_string();
+            let fault = match &failure {
+                ToolFailure::Status { status, .. } => (classify(None, Some(*status)), text.clone()),
+                ToolFailure::Invalid { message, .. } => (ToolFault::Invalid, message.clone()),
+                ToolFailure::Transport { .. } => (ToolFault::Transport, text.clone()),
+            };
+            EndedCall {
+                kind,
+                planned,
+                structured: None,
+                text: format!("{text}: {}", fault.1),
+                fault: Some(fault),
+            }
+        }
+    }
+}
+
+/// A message as one bounded line.
+fn first_line(text: &str) -> String {
+    const BYTES: usize = 600;
+    let line = text.trim().lines().next().unwrap_or_default();
+    line.get(..line.floor_char_boundary(BYTES)).unwrap_or_default().to_owned()
+}

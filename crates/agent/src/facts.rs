@@ -1,0 +1,274 @@
+//! Gathers, from what tools really answered, the facts that decide the ending.
+
+use std::collections::BTreeMap;
+
+use ask_contract::ResultTable;
+use ask_core::outcome::{Entity, EntityKind, RunFacts, Statement};
+use serde_json::{Map, Value};
+
+use crate::ports::ToolServerKind;
+
+/// Arguments by which tools take a statement.
+const STATEMENT_ARGUMENTS: [&str; 3] = ["sql", "statement", "query"];
+
+/// Words in a tag that make it a caveat.
+const CAUTIONS: [&str; 9] = [
+    "deprecated",
+    "disputed",
+    "draft",
+    "caveat",
+    "caution",
+    "warning",
+    "experimental",
+    "unverified",
+    "outdated",
+];
+
+/// The facts of a run as they come in.
+#[derive(Debug, Default)]
+pub(crate) struct FactBook {
+    /// What the outcome will be decided from.
+    pub(crate) facts: RunFacts,
+    /// Tables by name, with the source that has each.
+    tables: BTreeMap<String, Option<String>>,
+    /// Columns that catalog entities say they are about, with the entity's name for people.
+    subjects: Vec<(String, String)>,
+}
+
+impl FactBook {
+    /// Notes a look-up of catalog words, whatever comes of it.
+    pub(crate) fn note_search(&mut self, args: &Map<String, Value>) {
+        let words = args.get("query").or_else(|| args.get("q")).and_then(Value::as_str);
+        if let Some(words) = words.map(str::trim).filter(|words| !words.is_empty()) {
+            self.facts.searched_terms.push(words.to_owned());
+        }
+    }
+
+    /// Notes what a tool answered without error.
+    pub(crate) fn note_reply(
+        &mut self,
+        kind: ToolServerKind,
+        tool: &str,
+        args: &Map<String, Value>,
+        reply: Option<&Value>,
+    ) {
+        match kind {
+            ToolServerKind::Catalog => {
+                if let Some(reply) = reply {
+                    self.note_entities(reply);
+                }
+            }
+            ToolServerKind::Source => {
+                if let Some(statement) = statement_that_ran(tool, args, reply) {
+                    self.facts.statements.push(statement);
+                } else if let Some(reply) = reply {
+                    self.note_tables(reply);
+                }
+            }
+        }
+    }
+
+    /// The tables known so far, with the source of each where it is known.
+    pub(crate) const fn tables(&self) -> &BTreeMap<String, Option<String>> {
+        &self.tables
+    }
+
+    /// The source that a statement is about, judged by the tables it names.
+    pub(crate) fn source_of(&self, sql: &str) -> Option<String> {
+        let sql = sql.to_lowercase();
+        self.tables
+            .iter()
+            .find(|(table, _)| sql.contains(&table.to_lowercase()))
+            .and_then(|(_, source)| source.clone())
+    }
+
+    /// What a statement is about, in the catalog's words: the first entity one of whose columns it names.
+    pub(crate) fn subject_of(&self, sql: &str) -> Option<String> {
+        let sql = sql.to_lowercase();
+        self.subjects.iter().find(|(column, _)| sql.contains(column)).map(|(_, term)| term.clone())
+    }
+
+    /// The catalog's name for people of an entity that was read.
+    pub(crate) fn term_of(&self, fqn: &str) -> Option<&str> {
+        self.facts.entities.iter().find(|entity| entity.fqn == fqn).map(|entity| entity.term.as_str())
+    }
+
+    fn note_entities(&mut self, reply: &Value) {
+        let hits = reply.get("results").or_else(|| reply.get("hits")).and_then(Value::as_array);
+        let found: Vec<&Value> = hits.map_or_else(|| vec![reply], |hits| hits.iter().collect());
+        for value in found {
+            let Some(entity) = read_entity(value) else { continue };
+            for asset in
+                value.get("assets").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+            {
+                if let Some(column) = asset.rsplit('.').next() {
+                    self.subjects.push((column.to_lowercase(), entity.term.clone()));
+                }
+            }
+            match self.facts.entities.iter_mut().find(|known| known.fqn == entity.fqn) {
+                // Details say more than a hit; a later hit must not hide them.
+                Some(known)
+                    if entity.caveats.is_empty() && entity.statement.len() <= known.statement.len() => {}
+                Some(known) => *known = entity,
+                None => self.facts.entities.push(entity),
+            }
+        }
+    }
+
+    fn note_tables(&mut self, reply: &Value) {
+        for table in reply.get("tables").and_then(Value::as_array).into_iter().flatten() {
+            let name = table.as_str().or_else(|| table.get("name").and_then(Value::as_str));
+            let source = table.get("source").or_else(|| reply.get("source")).and_then(Value::as_str);
+            if let Some(name) = name {
+                self.tables.entry(name.to_owned()).or_insert_with(|| source.map(str::to_owned));
+            }
+        }
+    }
+}
+
+/// Whether a call of a source's tool runs a statement, judged by what is sent.
+pub(crate) fn sends_statement<'a>(tool: &str, args: &'a Map<String, Value>) -> Option<&'a str> {
+    let named = STATEMENT_ARGUMENTS.iter().find_map(|name| args.get(*name)).and_then(Value::as_str);
+    named.filter(|_| {
+        tool == "run_query" || tool.contains("query") || tool.contains("sql") || args.contains_key("sql")
+    })
+}
+
+fn statement_that_ran(tool: &str, args: &Map<String, Value>, reply: Option<&Value>) -> Option<Statement> {
+    let sent = sends_statement(tool, args)?;
+    let text =
+        |name: &str| reply.and_then(|reply| reply.get(name)).and_then(Value::as_str).map(str::to_owned);
+    let names = |name: &str| {
+        let listed = reply.and_then(|reply| reply.get(name)).and_then(Value::as_array).into_iter().flatten();
+        listed.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let rows = reply.and_then(|reply| reply.get("rows")).and_then(Value::as_array).map(|rows| {
+        rows.iter()
+            .map(|row| row.as_array().cloned().unwrap_or_else(|| vec![row.clone()]))
+            .collect::<Vec<_>>()
+    });
+    let truncated = reply.and_then(|reply| reply.get("truncated")).and_then(Value::as_bool).unwrap_or(false);
+    Some(Statement {
+        source: text("source").or_else(|| args.get("source").and_then(Value::as_str).map(str::to_owned)),
+        sql: text("sql").or_else(|| Some(sent.to_owned())),
+        tables: names("tables"),
+        result: rows.map(|rows| ResultTable { columns: names("columns"), rows, truncated }),
+    })
+}
+
+fn read_entity(value: &Value) -> Option<Entity> {
+    let text =
+        |name: &str| value.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    let fqn = text("fullyQualifiedName")?.to_owned();
+    let kind = match text("entityType")? {
+        "glossaryTerm" => EntityKind::GlossaryTerm,
+        "metric" => EntityKind::Metric,
+        "table" => EntityKind::Table,
+        _ => return None,
+    };
+    let term = text("displayName").or_else(|| text("name")).unwrap_or(&fqn).to_owned();
+    let mut statement = text("description").unwrap_or_default().to_owned();
+    let formula =
+        value.get("metricExpression").and_then(|formula| formula.get("code")).and_then(Value::as_str);
+    if let Some(formula) = formula.filter(|_| kind == EntityKind::Metric) {
+        statement.push_str(if statement.is_empty() { "Formula: " } else { " Formula: " });
+        statement.push_str(formula);
+        if let Some(unit) = text("unitOfMeasurement") {
+            statement.push_str(" (");
+            statement.push_str(unit);
+            statement.push(')');
+        }
+    }
+    let caveats = caveats(value, &term);
+    Some(Entity { fqn, kind, term, statement, caveats })
+}
+
+/// What the catalog raises about an entity: its notes, and tags that say to be careful.
+fn caveats(value: &Value, term: &str) -> Vec<String> {
+    let mut caveats = Vec::new();
+    for name in ["caveats", "caveat", "notes", "note"] {
+        let noted =
+            value.get("extension").and_then(|extension| extension.get(name)).or_else(|| value.get(name));
+        match noted {
+            Some(Value::String(text)) => caveats.push(text.clone()),
+            Some(Value::Array(texts)) => {
+                caveats.extend(texts.iter().filter_map(Value::as_str).map(str::to_owned))
+            }
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {}
+        }
+    }
+    for tag in value.get("tags").and_then(Value::as_array).into_iter().flatten() {
+        let name = tag.as_str().or_else(|| tag.get("tagFQN").and_then(Value::as_str)).unwrap_or_default();
+        if CAUTIONS.iter().any(|caution| name.to_lowercase().contains(caution)) {
+            let said = tag.get("description").and_then(Value::as_str).filter(|said| !said.trim().is_empty());
+            caveats.push(format!(
+                "{term} is tagged {name}{}",
+                said.map(|said| format!(": {said}")).unwrap_or_default()
+            ));
+        }
+    }
+    caveats.retain(|caveat| !caveat.trim().is_empty());
+    caveats
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn args(value: &Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn a_statement_is_noted_as_the_executor_reports_it() {
+        let mut book = FactBook::default();
+        let reply = json!({"source": "support", "sql": "SELECT 1 LIMIT 500", "tables": ["support.tickets"],
+            "columns": ["n"], "rows": [[1]], "truncated": true, "ms": 3});
+        book.note_reply(
+            ToolServerKind::Source,
+            "run_query",
+            &args(&json!({"sql": "select 1"})),
+            Some(&reply),
+        );
+        let statement = &book.facts.statements[0];
+        assert_eq!(statement.sql.as_deref(), Some("SELECT 1 LIMIT 500"));
+        assert_eq!(statement.source.as_deref(), Some("support"));
+        assert!(statement.result.as_ref().unwrap().truncated);
+    }
+
+    #[test]
+    fn look_ups_are_no_statements() {
+        let mut book = FactBook::default();
+        let reply = json!({"tables": [{"source": "support", "name": "support.tickets"}], "ms": 1});
+        book.note_reply(ToolServerKind::Source, "list_tables", &Map::new(), Some(&reply));
+        assert!(book.facts.statements.is_empty());
+        assert_eq!(book.source_of("SELECT count(*) FROM SUPPORT.Tickets").as_deref(), Some("support"));
+    }
+
+    #[test]
+    fn entities_keep_the_fullest_reading_and_its_caveats() {
+        let mut book = FactBook::default();
+        let hit = json!({"entityType": "metric", "fullyQualifiedName": "net_revenue", "name": "net_revenue",
+            "displayName": "Net Revenue", "description": "What is left."});
+        let details = json!({"entityType": "metric", "fullyQualifiedName": "net_revenue", "name": "net_revenue",
+            "displayName": "Net Revenue", "description": "What is left.", "unitOfMeasurement": "EUR",
+            "metricExpression": {"language": "SQL", "code": "SUM(x)"}, "assets": ["sales.fct_sales.net_amount"],
+            "tags": [{"tagFQN": "Certification.Disputed", "description": "Two readings."}, {"tagFQN": "Tier.1"}],
+            "extension": {"caveats": ["Half a year only."]}});
+        for reply in [json!({"results": [hit.clone()]}), details, json!({"results": [hit]})] {
+            book.note_reply(ToolServerKind::Catalog, "any", &Map::new(), Some(&reply));
+        }
+        let [entity] = book.facts.entities.as_slice() else { panic!("one entity") };
+        assert_eq!(entity.statement, "What is left. Formula: SUM(x) (EUR)");
+        assert_eq!(
+            entity.caveats,
+            ["Half a year only.", "Net Revenue is tagged Certification.Disputed: Two readings."]
+        );
+        assert_eq!(
+            book.subject_of("SELECT SUM(net_amount) FROM sales.fct_sales").as_deref(),
+            Some("Net Revenue")
+        );
+    }
+}

@@ -1,0 +1,290 @@
+//! The look-ups made before the first model turn: deterministic, in parallel, as the caller.
+//!
+//! A look-up costs milliseconds and a model turn seconds, so what the model would ask for first is fetched for it.
+
+use ask_contract::BranchId;
+use ask_core::outcome::{RefusedCall, ToolFault};
+use futures_util::future::try_join_all;
+use serde_json::{Map, Value, json};
+
+use crate::call::{EndedCall, PlannedCall, make_call};
+use crate::facts::FactBook;
+use crate::ports::{Sink, Stopped, ToolServerKind};
+use crate::prompt::LookUp;
+use crate::terms::search_terms;
+use crate::toolbox::Toolbox;
+
+/// How much is looked up, and how much of it is handed to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroundingLimits {
+    /// Catalog searches for words of the question.
+    pub searches: usize,
+    /// Catalog entities read in full.
+    pub details: usize,
+    /// Tables described.
+    pub tables: usize,
+    /// Bytes of look-ups in the prompt; each is in it whole or not at all.
+    pub prompt_bytes: usize,
+}
+
+impl Default for GroundingLimits {
+    fn default() -> Self {
+        Self { searches: 4, details: 8, tables: 4, prompt_bytes: 32 * 1024 }
+    }
+}
+
+/// What the look-ups brought.
+#[derive(Debug, Default)]
+pub(crate) struct Grounded {
+    /// For the prompt, the most telling first.
+    pub(crate) look_ups: Vec<LookUp>,
+    /// What was refused, in the refusing tool's words.
+    pub(crate) closed: Vec<String>,
+    /// Why the run can't go on, if a server can't serve it.
+    pub(crate) broken: Option<String>,
+}
+
+/// Makes the look-ups for a question.
+pub(crate) async fn ground(
+    sink: &dyn Sink,
+    branch_id: &BranchId,
+    toolbox: &Toolbox,
+    book: &mut FactBook,
+    question: &str,
+    limits: GroundingLimits,
+) -> Result<Grounded, Stopped> {
+    let mut grounded = Grounded::default();
+    let words = search_terms(question, limits.searches);
+    let mut first = discoveries(toolbox);
+    first.extend(searches(toolbox, &words));
+    let first = run_all(sink, branch_id, toolbox, first).await?;
+    let hits = ranked_hits(&first);
+    grounded.take_in(first, book);
+    let mut second = details(toolbox, &hits, limits.details);
+    second.extend(descriptions(toolbox, book, &tables_worth_describing(book, &hits, &words, limits.tables)));
+    let second = run_all(sink, branch_id, toolbox, second).await?;
+    grounded.take_in(second, book);
+    grounded.look_ups.sort_by_key(|look_up| priority(&look_up.tool));
+    Ok(grounded)
+}
+
+/// Reads the catalog's entries of tables that a statement read and that were not read yet, for their caveats.
+pub(crate) async fn look_up_tables(
+    sink: &dyn Sink,
+    branch_id: &BranchId,
+    toolbox: &Toolbox,
+    book: &mut FactBook,
+    tables: &[String],
+) -> Result<(), Stopped> {
+    let unread = |table: &&String| {
+        !book.facts.entities.iter().any(|entity| ends_in(&entity.fqn, table) && entity.fqn.contains('.'))
+    };
+    let planned = tables.iter().filter(unread).flat_map(|table| {
+        toolbox.having(ToolServerKind::Catalog, "get_entity_details").into_iter().map(move |full_name| {
+            PlannedCall {
+                full_name,
+                args: members(&json!({"entityType": "table", "fqn": table})),
+                subject: Some(table.clone()),
+                source: None,
+            }
+        })
+    });
+    let ended = run_all(sink, branch_id, toolbox, planned.collect()).await?;
+    // The answer stands without them: a catalog that does not know the table raises nothing about it.
+    Grounded::default().take_in(ended, book);
+    Ok(())
+}
+
+impl Grounded {
+    fn take_in(&mut self, ended: Vec<EndedCall>, book: &mut FactBook) {
+        for call in ended {
+            let tool = call.planned.full_name.rsplit("__").next().unwrap_or_default().to_owned();
+            if tool == "search_metadata" {
+                book.note_search(&call.planned.args);
+            }
+            match &call.fault {
+                None => book.note_reply(call.kind, &tool, &call.planned.args, call.structured.as_ref()),
+                Some((ToolFault::Refused(what), detail)) => {
+                    self.closed.push(detail.clone());
+                    book.facts.grounding_refused.get_or_insert_with(|| RefusedCall {
+                        what: *what,
+                        detail: detail.clone(),
+                        source: call.planned.source.clone(),
+                    });
+                }
+                Some((ToolFault::Transport, detail)) => {
+                    self.broken.get_or_insert_with(|| detail.clone());
+                }
+                Some((ToolFault::Invalid | ToolFault::TimedOut, _)) => continue,
+            }
+            self.look_ups.push(LookUp {
+                tool: call.planned.full_name,
+                args: call.planned.args,
+                is_error: call.fault.is_some(),
+                result: call.structured.unwrap_or(Value::String(call.text)),
+            });
+        }
+        self.closed.dedup();
+    }
+}
+
+async fn run_all(
+    sink: &dyn Sink,
+    branch_id: &BranchId,
+    toolbox: &Toolbox,
+    planned: Vec<PlannedCall>,
+) -> Result<Vec<EndedCall>, Stopped> {
+    let calls = planned.into_iter().filter_map(|planned| {
+        let full_name = planned.full_name.clone();
+        let (server, tool) = toolbox.find(&full_name)?;
+        let tool = tool.to_owned();
+        Some(async move { make_call(sink, branch_id, server, &tool, planned).await })
+    });
+    try_join_all(calls).await
+}
+
+fn discoveries(toolbox: &Toolbox) -> Vec<PlannedCall> {
+    ["list_sources", "list_tables"]
+        .into_iter()
+        .flat_map(|tool| toolbox.having(ToolServerKind::Source, tool))
+        .map(|full_name| PlannedCall { full_name, args: Map::new(), subject: None, source: None })
+        .collect()
+}
+
+fn searches(toolbox: &Toolbox, words: &[String]) -> Vec<PlannedCall> {
+    let tools = toolbox.having(ToolServerKind::Catalog, "search_metadata");
+    let search = |full_name: &String, term: &String| PlannedCall {
+        full_name: full_name.clone(),
+        args: members(&json!({"query": term})),
+        subject: Some(term.clone()),
+        source: None,
+    };
+    words.iter().flat_map(|term| tools.iter().map(move |tool| search(tool, term))).collect()
+}
+
+/// A search hit worth reading in full.
+#[derive(Debug, Clone, PartialEq)]
+struct Hit {
+    entity_type: String,
+    fqn: String,
+    term: String,
+    assets: Vec<String>,
+}
+
+/// The hits of all searches, the best of each search first.
+fn ranked_hits(ended: &[EndedCall]) -> Vec<Hit> {
+    let lists: Vec<Vec<Hit>> = ended
+        .iter()
+        .filter(|call| call.kind == ToolServerKind::Catalog && call.fault.is_none())
+        .map(|call| {
+            let found =
+                call.structured.as_ref().and_then(|reply| reply.get("results")).and_then(Value::as_array);
+            found.into_iter().flatten().filter_map(read_hit).collect()
+        })
+        .collect();
+    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
+    let mut ranked: Vec<Hit> = Vec::new();
+    for place in 0..longest {
+        for hit in lists.iter().filter_map(|list| list.get(place)) {
+            if !ranked.iter().any(|known| known.fqn == hit.fqn) {
+                ranked.push(hit.clone());
+            }
+        }
+    }
+    ranked
+}
+
+fn read_hit(value: &Value) -> Option<Hit> {
+    let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    let fqn = text("fullyQualifiedName")?;
+    let assets = value.get("assets").and_then(Value::as_array).into_iter().flatten();
+    Some(Hit {
+        entity_type: text("entityType")?,
+        term: text("displayName").or_else(|| text("name")).unwrap_or_else(|| fqn.clone()),
+        assets: assets.filter_map(Value::as_str).map(str::to_owned).collect(),
+        fqn,
+    })
+}
+
+fn details(toolbox: &Toolbox, hits: &[Hit], max: usize) -> Vec<PlannedCall> {
+    let Some(full_name) = toolbox.having(ToolServerKind::Catalog, "get_entity_details").into_iter().next()
+    else {
+        return Vec::new();
+    };
+    let detail = |hit: &Hit| PlannedCall {
+        full_name: full_name.clone(),
+        args: members(&json!({"entityType": hit.entity_type, "fqn": hit.fqn})),
+        subject: Some(hit.term.clone()),
+        source: None,
+    };
+    hits.iter().take(max).map(detail).collect()
+}
+
+/// Tables that the hits are about; without a catalog, those whose names hold a word of the question, else all of a few.
+fn tables_worth_describing(book: &FactBook, hits: &[Hit], words: &[String], max: usize) -> Vec<String> {
+    let known: Vec<&String> = book.tables().keys().collect();
+    let mut worth: Vec<String> = Vec::new();
+    let mut add = |table: &str| {
+        if !worth.iter().any(|known| known == table) {
+            worth.push(table.to_owned());
+        }
+    };
+    for hit in hits {
+        for table in &known {
+            let about = hit.assets.iter().any(|asset| asset.starts_with(&format!("{table}.")))
+                || ends_in(&hit.fqn, table);
+            if about {
+                add(table);
+            }
+        }
+    }
+    if hits.is_empty() {
+        let words: Vec<&str> = words.iter().flat_map(|term| term.split(' ')).collect();
+        let fits =
+            |table: &&&String| words.iter().filter(|word| table.to_lowercase().contains(&stem(word))).count();
+        let mut by_fit: Vec<&&String> = known.iter().collect();
+        by_fit.sort_by_key(|table| std::cmp::Reverse(fits(table)));
+        by_fit.into_iter().for_each(|table| add(table));
+    }
+    worth.truncate(max);
+    worth
+}
+
+/// A word without the ending of its plural.
+fn stem(word: &str) -> String {
+    word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word).to_owned()
+}
+
+/// Whether a qualified name ends in a table's name, which may have fewer parts.
+fn ends_in(fqn: &str, table: &str) -> bool {
+    let (fqn, table) = (fqn.to_lowercase(), table.to_lowercase());
+    fqn == table || fqn.strip_suffix(&table).is_some_and(|before| before.ends_with('.'))
+}
+
+fn descriptions(toolbox: &Toolbox, book: &FactBook, tables: &[String]) -> Vec<PlannedCall> {
+    let tools = toolbox.having(ToolServerKind::Source, "describe_table");
+    let describe = |full_name: &String, table: &String| {
+        let source = book.tables().get(table).cloned().flatten();
+        let mut args = members(&json!({"table": table}));
+        if let Some(source) = &source {
+            args.insert("source".to_owned(), json!(source));
+        }
+        PlannedCall { full_name: full_name.clone(), args, subject: Some(table.clone()), source }
+    };
+    tables.iter().flat_map(|table| tools.iter().map(move |tool| describe(tool, table))).collect()
+}
+
+/// What the model needs first comes first, since later look-ups may not fit.
+fn priority(tool: &str) -> u8 {
+    match tool.rsplit("__").next().unwrap_or_default() {
+        "list_sources" => 0,
+        "list_tables" => 1,
+        "get_entity_details" => 2,
+        "describe_table" => 3,
+        _ => 4,
+    }
+}
+
+pub(crate) fn members(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap_or_default()
+}
