@@ -202,11 +202,7 @@ pub(crate) async fn initialize(
 ) -> Result<Agreement, ConnectError> {
     let answer = match ask_to_initialize(client, endpoint, version).await {
         // A refusal may list what the server speaks instead; it is asked once more.
-        Err(Fault::Rpc(error)) => {
-            let other = version_instead(endpoint, version, &error)?;
-            ask_to_initialize(client, endpoint, other).await
-        }
-        Err(Fault::Refused(Refusal { error: Some(error), is_ours: true, .. })) => {
+        Err(Fault::Rpc(error) | Fault::Refused(Refusal { error: Some(error), is_ours: true, .. })) => {
             let other = version_instead(endpoint, version, &error)?;
             ask_to_initialize(client, endpoint, other).await
         }

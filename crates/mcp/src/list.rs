@@ -148,13 +148,8 @@ impl Listing {
 
 fn is_changed(tool: &Tool, first_seen: &mut HashMap<String, u64>) -> bool {
     let now = tool.fingerprint();
-    match first_seen.get(&tool.name) {
-        Some(first) => *first != now,
-        None => {
-            first_seen.insert(tool.name.clone(), now);
-            false
-        }
-    }
+    let first = *first_seen.entry(tool.name.clone()).or_insert(now);
+    first != now
 }
 
 #[cfg(test)]

@@ -107,12 +107,12 @@ fn count(schema: &Value) -> usize {
 
 /// A value as a header carries it: as it is, or wrapped in Base64 when it would not survive.
 fn encoded(text: &str) -> String {
-    let edge = |b: Option<&u8>| matches!(b, Some(b' ' | b'\t'));
     let bytes = text.as_bytes();
-    let plain = bytes.iter().all(|b| matches!(b, 0x20..=0x7e))
-        && !edge(bytes.first())
-        && !edge(bytes.last())
-        && !(text.starts_with(SENTINEL_START) && text.ends_with(SENTINEL_END));
+    let is_edge_blank = |edge: Option<&u8>| matches!(edge, Some(b' ' | b'\t'));
+    let blank_edges = is_edge_blank(bytes.first()) || is_edge_blank(bytes.last());
+    let looks_wrapped = text.starts_with(SENTINEL_START) && text.ends_with(SENTINEL_END);
+    let is_printable = bytes.iter().all(|b| matches!(b, 0x20..=0x7e));
+    let plain = is_printable && !blank_edges && !looks_wrapped;
     if plain { text.to_owned() } else { format!("{SENTINEL_START}{}{SENTINEL_END}", BASE64.encode(bytes)) }
 }
 

@@ -270,8 +270,8 @@ mod tests {
     #[test]
     fn a_complete_reply_cut_at_any_byte_is_malformed() {
         let whole = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"1"}]}}"#;
-        for at in 0..whole.len() {
-            assert!(is_malformed(&whole[..at]), "cut at {at}");
+        for (at, _) in whole.char_indices() {
+            assert!(is_malformed(whole.split_at(at).0), "cut at {at}");
         }
     }
 

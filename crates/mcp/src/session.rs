@@ -199,7 +199,8 @@ impl Session {
 
     /// Calls a tool.
     ///
-    /// A result with `is_error` is a result. The call is sent once; it is sent a second time only
+    /// List the tools of the session first: in 2026-07-28 a tool may ask for arguments as headers,
+    /// and a server refuses a call without them. A result with `is_error` is a result. The call is sent once; it is sent a second time only
     /// when the server refused it because it does not know the session.
     ///
     /// # Errors

@@ -23,8 +23,7 @@ pub(crate) struct Reader {
     searched: usize,
     after_cr: bool,
     past_bom: bool,
-    data: Vec<u8>,
-    has_data: bool,
+    data: Option<Vec<u8>>,
     other_type: bool,
     pending_id: Option<Vec<u8>>,
     last_id: Option<Vec<u8>>,
@@ -83,16 +82,11 @@ impl Reader {
             }
         }
         let rest = self.buffer.get(self.searched..).unwrap_or_default();
-        match rest.iter().position(|b| matches!(b, b'\r' | b'\n')) {
-            Some(at) => {
-                let ender = rest.get(at).copied().unwrap_or(b'\n');
-                Some((self.searched + at, ender))
-            }
-            None => {
-                self.searched = self.buffer.len();
-                None
-            }
+        let found = rest.iter().copied().enumerate().find(|(_, b)| matches!(b, b'\r' | b'\n'));
+        if found.is_none() {
+            self.searched = self.buffer.len();
         }
+        found.map(|(at, ender)| (self.searched + at, ender))
     }
 
     fn without_bom<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {
@@ -113,13 +107,13 @@ impl Reader {
             None => (line, &[][..]),
         };
         match name {
-            b"data" => {
-                if self.has_data {
-                    self.data.push(b'\n');
+            b"data" => match &mut self.data {
+                Some(data) => {
+                    data.push(b'\n');
+                    data.extend_from_slice(value);
                 }
-                self.has_data = true;
-                self.data.extend_from_slice(value);
-            }
+                None => self.data = Some(value.to_vec()),
+            },
             b"event" => self.other_type = !value.is_empty() && value != b"message",
             b"id" if !value.contains(&0) => self.pending_id = Some(value.to_vec()),
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
@@ -136,9 +130,8 @@ impl Reader {
             self.last_id = Some(id);
         }
         let other_type = std::mem::take(&mut self.other_type);
-        let has_data = std::mem::take(&mut self.has_data);
-        let data = std::mem::take(&mut self.data);
-        has_data.then_some(Event { is_message: !other_type, data })
+        let data = self.data.take()?;
+        Some(Event { is_message: !other_type, data })
     }
 }
 
