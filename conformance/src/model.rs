@@ -1,0 +1,124 @@
+//! The control API of a scripted model: what it shall reply next, and what it was sent.
+
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::http::{Client, Request};
+
+/// One scripted model turn.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reply {
+    text: String,
+    calls: Vec<(String, Value)>,
+    delay_ms: u64,
+    fault: Option<Fault>,
+}
+
+/// How a scripted turn goes wrong.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fault {
+    /// An HTTP status instead of a reply.
+    Status(u16),
+    /// A stream that ends before the reply is whole.
+    Truncated,
+}
+
+impl Reply {
+    /// Prose without a call.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// One call.
+    pub(crate) fn call(tool: &str, args: Value) -> Self {
+        Self { calls: vec![(tool.to_owned(), args)], ..Self::default() }
+    }
+
+    /// A turn that fails.
+    pub(crate) fn fault(fault: Fault) -> Self {
+        Self { fault: Some(fault), text: "half of a rep".to_owned(), ..Self::default() }
+    }
+
+    /// The same with one more call in the same turn.
+    pub(crate) fn and(mut self, tool: &str, args: Value) -> Self {
+        self.calls.push((tool.to_owned(), args));
+        self
+    }
+
+    /// The same after a wait.
+    pub(crate) fn after_ms(mut self, delay_ms: u64) -> Self {
+        self.delay_ms = delay_ms;
+        self
+    }
+
+    fn json(&self) -> Value {
+        let calls: Vec<_> =
+            self.calls.iter().map(|(name, args)| json!({"name": name, "args": args})).collect();
+        let mut reply = json!({"text": self.text, "calls": calls, "delay_ms": self.delay_ms});
+        if let (Some(fault), Some(members)) = (self.fault, reply.as_object_mut()) {
+            match fault {
+                Fault::Status(status) => members.insert("status".to_owned(), json!(status)),
+                Fault::Truncated => members.insert("truncate".to_owned(), json!(true)),
+            };
+        }
+        reply
+    }
+}
+
+/// A scripted model's control API.
+#[derive(Debug)]
+pub(crate) struct Control {
+    base: Url,
+    http: Client,
+}
+
+/// Why the control API could not be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ControlError {
+    #[error("the model's control API can't be reached")]
+    Http(#[from] crate::http::HttpError),
+    #[error("the model's control API answered {0}")]
+    Status(u16),
+    #[error("the model's control API did not answer with a list of requests")]
+    Shape,
+}
+
+impl Control {
+    pub(crate) fn new(base: Url, http: Client) -> Self {
+        Self { base, http }
+    }
+
+    fn url(&self, leaf: &str) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}/{leaf}", self.base.path().trim_end_matches('/')));
+        url
+    }
+
+    /// Replaces what is left of the script.
+    pub(crate) async fn script(&self, replies: &[Reply]) -> Result<(), ControlError> {
+        let body = Value::Array(replies.iter().map(Reply::json).collect()).to_string();
+        let request = Request::new("POST", self.url("script")).body("application/json", body);
+        let answer = self.http.send(&request).await?;
+        if (200..300).contains(&answer.status()) {
+            Ok(())
+        } else {
+            Err(ControlError::Status(answer.status()))
+        }
+    }
+
+    /// Every request that the model was sent, oldest first.
+    pub(crate) async fn requests(&self) -> Result<Vec<Value>, ControlError> {
+        let answer = self.http.send(&Request::new("GET", self.url("requests"))).await?;
+        if answer.status() != 200 {
+            return Err(ControlError::Status(answer.status()));
+        }
+        match answer.json() {
+            Some(Value::Array(requests)) => Ok(requests),
+            Some(Value::Object(mut members)) => match members.remove("requests") {
+                Some(Value::Array(requests)) => Ok(requests),
+                _ => Err(ControlError::Shape),
+            },
+            _ => Err(ControlError::Shape),
+        }
+    }
+}
