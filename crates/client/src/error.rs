@@ -123,13 +123,13 @@ impl TransportError {
 impl CallError {
     /// Tells an exchange that never began from one that was broken off.
     pub(crate) fn from_send(err: &SendRequestError) -> Self {
-        match err {
+        if let SendRequestError::Connect(ConnectError::Disconnected) = err {
             // What the HTTP client calls a connection that was closed before the answer's head.
-            SendRequestError::Connect(ConnectError::Disconnected) => {
-                Self::Lost(TransportError::new("closed without an answer"))
-            }
-            SendRequestError::Connect(reason) => Self::Unreachable(TransportError::new(reason)),
-            err => Self::Lost(TransportError::new(err)),
+            Self::Lost(TransportError::new("closed without an answer"))
+        } else if let SendRequestError::Connect(reason) = err {
+            Self::Unreachable(TransportError::new(reason))
+        } else {
+            Self::Lost(TransportError::new(err))
         }
     }
 }
