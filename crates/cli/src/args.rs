@@ -100,7 +100,7 @@ pub(crate) struct Access {
     #[arg(long, value_name = "FILE", env = "ASK_TOKEN_FILE", global = true)]
     pub(crate) token_file: Option<PathBuf>,
 
-    /// Sign in as this person at a development issuer, which ASK_TOKEN_URL names
+    /// Sign in as this person at a development issuer, which `ASK_TOKEN_URL` names
     #[arg(long, value_name = "NAME", env = "ASK_USER", global = true)]
     pub(crate) user: Option<String>,
 
@@ -146,7 +146,7 @@ pub(crate) struct Output {
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 
-    /// When to use colour; auto means on a terminal, unless NO_COLOR is set
+    /// When to use colour; auto means on a terminal, unless `NO_COLOR` is set
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, global = true)]
     pub(crate) color: Colour,
 }

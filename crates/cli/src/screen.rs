@@ -9,6 +9,7 @@ use crate::style::Style;
 
 /// What the process finds around it.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Surroundings {
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,

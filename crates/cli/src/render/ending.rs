@@ -12,7 +12,9 @@ pub(crate) fn abstention(ending: &Abstention, style: Style) -> String {
     if !ending.searched_terms.is_empty() {
         let terms: Vec<_> =
             ending.searched_terms.iter().map(|term| format!("“{}”", neutral::line(term))).collect();
-        text.push_str(&format!("\nSearched the catalog for {}.", terms.join(", ")));
+        text.push_str("\nSearched the catalog for ");
+        text.push_str(&terms.join(", "));
+        text.push('.');
     }
     text
 }

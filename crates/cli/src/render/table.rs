@@ -16,10 +16,10 @@ pub(super) fn table(result: &ResultTable, layout: Layout) -> String {
     let mut text =
         if result.columns.is_empty() { String::new() } else { drawn(&result.columns, rows, layout) };
     if result.rows.is_empty() {
-        text.push_str(&format!("{}\n", layout.style.dim("No rows.")));
+        text.push_str(&ended(layout.style.dim("No rows.")));
     }
     for note in left_out.as_deref().into_iter().chain(result.truncated.then_some(TRUNCATED)) {
-        text.push_str(&format!("{}\n", layout.style.dim(note)));
+        text.push_str(&ended(layout.style.dim(note)));
     }
     text
 }
@@ -57,14 +57,15 @@ fn drawn(columns: &[String], rows: &[Vec<Value>], layout: Layout) -> String {
             }),
         );
     }
-    let mut text: String =
-        table.lines().flat_map(|line| [line.trim_end().to_owned(), "\n".to_owned()]).collect();
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     // The first column's padding would indent the whole table by one.
-    if text.lines().all(|line| line.is_empty() || line.starts_with([' ', '─'])) {
-        text =
-            text.lines().map(|line| format!("{}\n", line.strip_prefix([' ', '─']).unwrap_or(line))).collect();
-    }
-    text
+    let padded = lines.iter().all(|line| line.is_empty() || line.starts_with([' ', '─']));
+    let flush = |line| if padded { str::strip_prefix(line, [' ', '─']).unwrap_or(line) } else { line };
+    lines.iter().map(|line| ended(flush(line))).collect()
+}
+
+fn ended(line: impl std::fmt::Display) -> String {
+    format!("{line}\n")
 }
 
 /// A cell as one line of text.
