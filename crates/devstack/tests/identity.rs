@@ -67,18 +67,18 @@ impl World {
             ("scope", RESOURCE),
         ];
         fields.extend_from_slice(more);
-        self.post(&self.handle.issuer().token_url(), &fields).await
+        self.post(&self.handle.issuer().addresses().token_url(), &fields).await
     }
 
     async fn admin(&self, path: &str, body: Value) -> (u16, Value) {
-        let url = self.handle.issuer().url().replace("/v2.0", path);
+        let url = self.handle.issuer().addresses().url().replace("/v2.0", path);
         let mut response = self.client.post(url).send_json(&body).await.unwrap();
         let body = response.body().await.unwrap();
         (response.status().as_u16(), serde_json::from_slice(&body).unwrap())
     }
 
     async fn published(&self) -> Vec<Value> {
-        let (status, document) = self.get(&self.handle.issuer().jwks_url()).await;
+        let (status, document) = self.get(&self.handle.issuer().addresses().jwks_url()).await;
         assert_eq!(status, 200);
         document["keys"].as_array().unwrap().clone()
     }
@@ -109,7 +109,7 @@ fn verifies(token: &str, keys: &[Value]) -> bool {
 #[actix_rt::test]
 async fn discovery_leads_to_everything() {
     let world = World::start();
-    let issuer = world.handle.issuer().url();
+    let issuer = world.handle.issuer().addresses().url();
     let (status, document) = world.get(&format!("{issuer}/.well-known/openid-configuration")).await;
     assert_eq!((status, &document["issuer"]), (200, &json!(issuer)));
     let jwks = document["jwks_uri"].as_str().unwrap();
@@ -118,7 +118,7 @@ async fn discovery_leads_to_everything() {
     assert_eq!(status, 200);
     assert_eq!(keys["keys"][0]["alg"], "RS256");
     assert!(keys["keys"][0]["d"].is_null());
-    assert_eq!(document["token_endpoint"], world.handle.issuer().token_url());
+    assert_eq!(document["token_endpoint"], world.handle.issuer().addresses().token_url());
     assert_eq!(world.get(&issuer.replace(&world.handle.issuer().settings().tenant, "other")).await.0, 404);
     let health = issuer.split_inclusive('/').take(3).collect::<String>() + "health";
     assert_eq!(world.get(&health).await, (200, json!({ "status": "ok" })));
@@ -137,7 +137,7 @@ async fn a_name_buys_a_signed_token_with_that_persons_roles() {
         assert!(verifies(answer["access_token"].as_str().unwrap(), &keys));
         let claims = claims(&answer);
         assert_eq!(claims["roles"], roles);
-        assert_eq!(claims["iss"], world.handle.issuer().url());
+        assert_eq!(claims["iss"], world.handle.issuer().addresses().url());
         assert_eq!(claims["aud"], "api://data-agent-service");
         assert_eq!(claims["scp"], "access_as_user");
         assert_eq!(claims["ver"], "2.0");
@@ -156,7 +156,7 @@ async fn a_name_buys_a_signed_token_with_that_persons_roles() {
 #[actix_rt::test]
 async fn requests_that_are_not_right_get_the_name_of_the_fault() {
     let world = World::start();
-    let url = world.handle.issuer().token_url();
+    let url = world.handle.issuer().addresses().token_url();
     let person = ("username", "carol");
     let client = ("client_id", "ask-cli");
     let password = ("grant_type", "password");
@@ -189,7 +189,7 @@ async fn requests_that_are_not_right_get_the_name_of_the_fault() {
 #[actix_rt::test]
 async fn a_refresh_token_works_once_and_for_its_client() {
     let world = World::start();
-    let url = world.handle.issuer().token_url();
+    let url = world.handle.issuer().addresses().token_url();
     let (_, answer) = world.password("alice", &[]).await;
     let first = answer["refresh_token"].as_str().unwrap().to_owned();
     let refresh = [("grant_type", "refresh_token"), ("client_id", "ask-cli"), ("refresh_token", &first)];
@@ -202,7 +202,7 @@ async fn a_refresh_token_works_once_and_for_its_client() {
 #[actix_rt::test]
 async fn a_device_gets_its_token_when_the_person_has_decided() {
     let world = World::start();
-    let issuer = world.handle.issuer();
+    let issuer = world.handle.issuer().addresses();
     let asked = [("client_id", "ask-cli"), ("scope", RESOURCE)];
     let (status, codes) = world.post(&issuer.device_code_url(), &asked).await;
     assert_eq!((status, &codes["interval"], &codes["expires_in"]), (200, &json!(5), &json!(900)));
@@ -236,7 +236,7 @@ async fn the_page_shows_nothing_that_was_slipped_into_its_address() {
     let world = World::start();
     let url = format!(
         "{}?user_code=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
-        world.handle.issuer().verification_url()
+        world.handle.issuer().addresses().verification_url()
     );
     let mut page = world.client.get(url).send().await.unwrap();
     let html = String::from_utf8(page.body().await.unwrap().to_vec()).unwrap();
@@ -291,6 +291,10 @@ async fn tokens_come_in_any_wrong_shape_that_is_asked_for() {
     let forged = mint(json!({ "key": "forged" })).await;
     assert!(keys.iter().any(|key| key["kid"] == part(&forged, 0)["kid"]));
     assert!(!verifies(&forged, &keys));
+    let (status, answer) = world.admin("/admin/sign", json!({ "iss": "https://other.example" })).await;
+    assert_eq!((status, claims(&answer)), (200, json!({ "iss": "https://other.example" })));
+    assert!(verifies(answer["access_token"].as_str().unwrap(), &keys));
+    assert_eq!(world.admin("/admin/sign", json!([])).await.0, 400);
     assert_eq!(world.admin("/admin/mint", json!({ "user": "carol" })).await.0, 400);
     assert_eq!(world.admin("/admin/mint", json!({ "username": "mallory" })).await.0, 400);
 }

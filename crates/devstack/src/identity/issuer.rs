@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
+use super::addresses::Addresses;
 use super::clock::Clock;
 use super::keyring::Keyring;
 use super::person::{DEFAULT_PERSON, DOMAIN, Person, find};
@@ -57,19 +58,20 @@ pub enum IssuerError {
 /// An issuer of tokens at one address.
 #[derive(Debug)]
 pub struct Issuer {
-    base: String,
+    addresses: Addresses,
     settings: Settings,
     keys: Mutex<Keyring>,
 }
 
 impl Issuer {
-    /// An issuer with one new key, reached at `base` (scheme, host and port, without a slash at the end).
+    /// An issuer with one new key, reached at `base` as [`Addresses::new`] has it.
     ///
     /// # Errors
     ///
     /// When no key can be generated.
-    pub fn new(base: impl Into<String>, settings: Settings) -> Result<Self, KeyError> {
-        Ok(Self { base: base.into(), settings, keys: Mutex::new(Keyring::generate()?) })
+    pub fn new(base: &str, settings: Settings) -> Result<Self, KeyError> {
+        let addresses = Addresses::new(base, &settings);
+        Ok(Self { addresses, settings, keys: Mutex::new(Keyring::generate()?) })
     }
 
     /// What it was set up with.
@@ -77,29 +79,9 @@ impl Issuer {
         &self.settings
     }
 
-    /// The `iss` claim.
-    pub fn url(&self) -> String {
-        self.address("/v2.0")
-    }
-
-    /// Where the keys are published.
-    pub fn jwks_url(&self) -> String {
-        self.address("/discovery/v2.0/keys")
-    }
-
-    /// Where grants are exchanged for tokens.
-    pub fn token_url(&self) -> String {
-        self.address("/oauth2/v2.0/token")
-    }
-
-    /// Where a device asks for a code.
-    pub fn device_code_url(&self) -> String {
-        self.address("/oauth2/v2.0/devicecode")
-    }
-
-    /// Where a person types that code in.
-    pub fn verification_url(&self) -> String {
-        self.address("/device")
+    /// Where it is reached.
+    pub fn addresses(&self) -> &Addresses {
+        &self.addresses
     }
 
     /// The scope that a client asks for.
@@ -110,11 +92,11 @@ impl Issuer {
     /// The discovery document.
     pub fn discovery(&self) -> Value {
         json!({
-            "issuer": self.url(),
-            "jwks_uri": self.jwks_url(),
-            "token_endpoint": self.token_url(),
-            "device_authorization_endpoint": self.device_code_url(),
-            "authorization_endpoint": self.verification_url(),
+            "issuer": self.addresses.url(),
+            "jwks_uri": self.addresses.jwks_url(),
+            "token_endpoint": self.addresses.token_url(),
+            "device_authorization_endpoint": self.addresses.device_code_url(),
+            "authorization_endpoint": self.addresses.verification_url(),
             "grant_types_supported": [
                 "password", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code",
             ],
@@ -169,6 +151,16 @@ impl Issuer {
         key.sign(&Map::new(), &claims)
     }
 
+    /// A token of exactly these claims.
+    ///
+    /// # Errors
+    ///
+    /// When the key does not sign.
+    pub fn sign(&self, claims: &Map<String, Value>) -> Result<String, KeyError> {
+        let key = self.keys().current();
+        key.sign(&Map::new(), claims)
+    }
+
     /// A token made to order.
     ///
     /// # Errors
@@ -216,7 +208,7 @@ impl Issuer {
         let issued_at =
             if expires_in > 0 { now } else { expires_at.saturating_sub(self.settings.lifetime_s) };
         let claims = json!({
-            "iss": self.url(),
+            "iss": self.addresses.url(),
             "sub": person.sub,
             "oid": person.oid,
             "tid": self.settings.tenant,
@@ -233,10 +225,6 @@ impl Issuer {
                 Map::new()
             }
         }
-    }
-
-    fn address(&self, path: &str) -> String {
-        format!("{}/{}{path}", self.base, self.settings.tenant)
     }
 
     fn keys(&self) -> MutexGuard<'_, Keyring> {

@@ -3,6 +3,7 @@
 //! It exists so that the whole stack runs on one machine. **It asks for no password**: whoever reaches it can be any of
 //! the three. Serve it on loopback only; its `/admin` routes answer loopback callers alone.
 
+mod addresses;
 mod clock;
 mod grants;
 mod issuer;
@@ -12,6 +13,7 @@ mod shape;
 mod signing;
 mod web;
 
+pub use addresses::Addresses;
 pub use clock::Clock;
 pub use issuer::{Issuer, IssuerError, Settings};
 pub use person::{DEFAULT_PERSON, PEOPLE, Person, find as find_person};

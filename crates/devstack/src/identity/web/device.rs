@@ -23,7 +23,7 @@ fn begin(state: &State, body: &[u8]) -> Result<HttpResponse, GrantError> {
     let now = state.now();
     let codes =
         state.grants().begin_device(client_id, now, settings.device_code_s, settings.poll_interval_s)?;
-    let page = state.issuer.verification_url();
+    let page = state.issuer.addresses().verification_url();
     let message = format!("Open {page} and enter the code {}.", codes.user_code);
     Ok(fresh(
         StatusCode::OK,

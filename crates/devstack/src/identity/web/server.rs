@@ -29,7 +29,7 @@ pub struct Handle {
 /// When the listener cannot be used or no key can be generated.
 pub fn serve(listener: TcpListener, settings: Settings) -> io::Result<(Server, Handle)> {
     let base = format!("http://{}", listener.local_addr()?);
-    let issuer = Issuer::new(base, settings).map_err(io::Error::other)?;
+    let issuer = Issuer::new(&base, settings).map_err(io::Error::other)?;
     let tenant = format!("/{}", issuer.settings().tenant);
     let state = web::Data::new(State { issuer, grants: Mutex::new(Grants::default()) });
     let shared = state.clone();
@@ -47,7 +47,8 @@ pub fn serve(listener: TcpListener, settings: Settings) -> io::Result<(Server, H
                     .route("/device", web::get().to(device::page))
                     .route("/device", web::post().to(device::decide))
                     .route("/admin/rotate", web::post().to(admin::rotate))
-                    .route("/admin/mint", web::post().to(admin::mint)),
+                    .route("/admin/mint", web::post().to(admin::mint))
+                    .route("/admin/sign", web::post().to(admin::sign)),
             )
     })
     .workers(1)
@@ -105,6 +106,9 @@ impl Handle {
 
 impl std::fmt::Debug for Handle {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Handle").field("issuer", &self.issuer().url()).finish_non_exhaustive()
+        formatter
+            .debug_struct("Handle")
+            .field("issuer", &self.issuer().addresses().url())
+            .finish_non_exhaustive()
     }
 }

@@ -1,0 +1,196 @@
+//! Starting and ending the parts of the stack in their order.
+
+use std::ffi::OsString;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use actix_web::dev::{Server, ServerHandle};
+use anyhow::Context;
+use ask_devstack::{identity, sample};
+use serde_json::{Value, json};
+
+use super::child::{Child, Program};
+use super::model::{ModelChoice, StandInPlan};
+use super::places::{Places, find_program};
+use super::state::{ModelState, ProcessState, State};
+use super::surroundings::Surroundings;
+
+/// What kind of stack to start.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) places: Places,
+    pub(crate) logs: PathBuf,
+    /// The ask service's port; any free one when it is none.
+    pub(crate) port: Option<u16>,
+    /// What answers when no model endpoint is set.
+    pub(crate) stand_in: StandInPlan,
+    pub(crate) around: Surroundings,
+}
+
+/// A running stack.
+pub(crate) struct Stack {
+    pub(crate) state: State,
+    executor: Child,
+    service: Child,
+    /// The servers in this process: the issuer, and the model stand-in where it is used.
+    servers: Vec<ServerHandle>,
+}
+
+impl Stack {
+    /// Starts everything and waits until all of it answers. What was started ends again when something does not.
+    ///
+    /// The children are started before the servers in this process, whose addresses are known by then: keys take a
+    /// moment to make, and a connection waits at the bound port meanwhile.
+    pub(crate) async fn start(plan: Plan) -> anyhow::Result<Self> {
+        let Plan { places, logs, port, stand_in, around } = plan;
+        let data = places.data_dir();
+        fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
+        sample::write(&data).context("cannot write the sample data")?;
+
+        let identity_listener = free_listener()?;
+        let model_listener = free_listener()?;
+        let model_url = format!("http://{}", model_listener.local_addr()?);
+        let executor_url = format!("http://127.0.0.1:{}", free_port()?);
+        let base_url = format!("http://127.0.0.1:{}", port.map_or_else(free_port, Ok)?);
+
+        let settings = identity::Settings::default();
+        let addresses =
+            identity::Addresses::new(&format!("http://{}", identity_listener.local_addr()?), &settings);
+        let auth = [
+            ("DAS_ENTRA_ISSUER", addresses.url()),
+            ("DAS_ENTRA_JWKS_URL", addresses.jwks_url()),
+            ("DAS_AGENT_AUDIENCE", settings.audience.clone()),
+            ("DAS_REQUIRED_SCOPE", settings.scope.clone()),
+        ];
+        let config = sample::executor_config(&data);
+        let mut executor = Child::start(
+            Program {
+                name: "ask-executor",
+                path: find_program(&places.launcher, "ask-executor")?,
+                args: executor_args(&config, &executor_url),
+                env: around.for_executor(&auth),
+            },
+            &places.launcher,
+            &logs,
+        )?;
+
+        let model = ModelChoice::from(&around);
+        let mut service_settings = auth.to_vec();
+        service_settings.extend([
+            ("DAS_ASK_PORT", port_of(&base_url).to_owned()),
+            ("DAS_APIM_BASE", executor_url.clone()),
+            ("DAS_WAREHOUSE_MCP_PATH", "/warehouse/mcp".to_owned()),
+            ("DAS_OM_MCP_PATH", "/om/mcp".to_owned()),
+            ("DAS_SOURCES", sources(&config)?),
+        ]);
+        service_settings.extend(model.settings(&around, &model_url));
+        let mut service = Child::start(
+            Program {
+                name: "ask-service",
+                path: find_program(&places.launcher, "ask-service")?,
+                args: Vec::new(),
+                env: around.for_service(&service_settings),
+            },
+            &places.launcher,
+            &logs,
+        )?;
+
+        let (server, issuer) =
+            identity::serve(identity_listener, settings).context("cannot serve the issuer")?;
+        let mut servers = vec![in_background(server)];
+        let model = match model {
+            ModelChoice::StandIn => {
+                servers.push(in_background(stand_in.serve(model_listener)?));
+                ModelState { stand_in: true, protocol: "anthropic".to_owned(), base_url: model_url }
+            }
+            ModelChoice::Endpoint(model) => model,
+        };
+
+        let client = awc::Client::builder().disable_redirects().finish();
+        executor.wait_healthy(&client, &format!("{executor_url}/health")).await?;
+        service.wait_healthy(&client, &format!("{base_url}/health")).await?;
+        let process = |child: &Child, url: &str| ProcessState {
+            pid: child.id(),
+            url: url.to_owned(),
+            log: child.log().to_owned(),
+        };
+        let state = State {
+            pid: i32::try_from(std::process::id()).context("this process has no usable id")?,
+            issuer: addresses.url(),
+            jwks_url: addresses.jwks_url(),
+            token_url: addresses.token_url(),
+            mint_url: addresses.sign_url(),
+            scope: issuer.issuer().full_scope(),
+            default_user: identity::DEFAULT_PERSON.to_owned(),
+            model,
+            service: process(&service, &base_url),
+            executor: process(&executor, &executor_url),
+            data_dir: data,
+            base_url,
+        };
+        Ok(Self { state, executor, service, servers })
+    }
+
+    /// Waits until a part of the stack ends by itself, and names it.
+    ///
+    /// # Cancel safety
+    ///
+    /// May be dropped and called again.
+    pub(crate) async fn broken(&mut self) -> anyhow::Result<String> {
+        let (name, status) = tokio::select! {
+            status = self.executor.ended() => (self.executor.name(), status?),
+            status = self.service.ended() => (self.service.name(), status?),
+        };
+        Ok(format!("{name} ended ({status})"))
+    }
+
+    /// Ends everything: the service first, so that its running asks still reach the executor to the last.
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
+        let service = self.service.stop().await;
+        let executor = self.executor.stop().await;
+        for server in self.servers {
+            server.stop(false).await;
+        }
+        service.and(executor)
+    }
+}
+
+/// Lets a server run by itself.
+fn in_background(server: Server) -> ServerHandle {
+    let handle = server.handle();
+    #[expect(clippy::disallowed_methods, reason = "ends when its handle stops it, or with the process")]
+    drop(actix_rt::spawn(server));
+    handle
+}
+
+fn executor_args(config: &Path, url: &str) -> Vec<OsString> {
+    vec!["--config".into(), config.into(), "--port".into(), port_of(url).into()]
+}
+
+fn port_of(url: &str) -> &str {
+    url.rsplit_once(':').map_or("", |(_, port)| port)
+}
+
+fn free_listener() -> anyhow::Result<TcpListener> {
+    TcpListener::bind("127.0.0.1:0").context("no free port")
+}
+
+/// A port that is free now. Another process could take it before ours does; the start then fails and says so.
+fn free_port() -> anyhow::Result<u16> {
+    Ok(free_listener()?.local_addr()?.port())
+}
+
+/// The service's list of sources, from the executor's.
+fn sources(config: &Path) -> anyhow::Result<String> {
+    let text = fs::read(config).with_context(|| format!("cannot read {}", config.display()))?;
+    let config: Value = serde_json::from_slice(&text).context("the executor's configuration is no JSON")?;
+    let sources: Vec<Value> = config
+        .get("sources")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|source| json!({ "name": source.get("name"), "kind": source.get("kind"), "dialect": source.get("kind") }))
+        .collect();
+    Ok(Value::Array(sources).to_string())
+}
