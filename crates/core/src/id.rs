@@ -19,6 +19,17 @@ const ALL_BYTES: usize = RANDOM_BYTES + MINUTE_BYTES + MAC_BYTES;
 #[error("no random bytes from the operating system")]
 pub struct NoRandomness(#[source] getrandom::Error);
 
+/// A fresh key of 256 random bits.
+///
+/// # Errors
+///
+/// When the operating system gives no random bytes.
+pub fn random_key() -> Result<[u8; 32], NoRandomness> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(NoRandomness)?;
+    Ok(key)
+}
+
 /// Makes identifiers and tells its own from others.
 #[derive(Clone)]
 pub struct IdMint {
@@ -64,9 +75,7 @@ impl IdMint {
     ///
     /// When the operating system gives no random bytes.
     pub fn with_random_key() -> Result<Self, NoRandomness> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(NoRandomness)?;
-        Ok(Self::new(&key))
+        random_key().map(|key| Self::new(&key))
     }
 
     /// A new conversation of `owner`.

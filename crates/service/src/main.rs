@@ -1,3 +1,51 @@
-//! Skeleton.
+//! The ask service's command: reads settings, serves, and is gone within two seconds of a signal.
 
-fn main() {}
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use ask_service::settings::{Settings, environment};
+use ask_service::{begin_logging, run_until_signal, silence_panics, start};
+use clap::Parser;
+
+/// Serves the ask contract. Settings come from the environment; see docs/operations.md.
+#[derive(Parser)]
+#[command(name = "ask-service", version)]
+struct Options {
+    /// A file of NAME=value lines; the environment comes before it.
+    #[arg(long, value_name = "FILE")]
+    env_file: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match serve(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(err) => {
+            complain(&err);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(options: &Options) -> anyhow::Result<()> {
+    let settings = Settings::read(&environment(options.env_file.as_deref())?)?;
+    begin_logging(settings.log);
+    silence_panics();
+    let mount = settings.mount.clone();
+    actix_web::rt::System::new().block_on(async {
+        let running = start(settings)?;
+        tracing::info!(server.address = %running.addr(), server.mount = %mount, "listening");
+        say(&format!("ask-service listening on http://{}", running.addr()));
+        run_until_signal(running).await?;
+        Ok(())
+    })
+}
+
+#[expect(clippy::print_stderr, reason = "the one line that a person or a script waits for")]
+fn say(line: &str) {
+    eprintln!("{line}");
+}
+
+#[expect(clippy::print_stderr, reason = "the process ends here, and this is why")]
+fn complain(err: &anyhow::Error) {
+    eprintln!("ask-service: {err:#}");
+}

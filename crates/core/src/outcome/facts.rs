@@ -23,6 +23,32 @@ pub struct RunFacts {
     pub prose: String,
 }
 
+impl RunFacts {
+    /// Takes another branch's facts in: its lists after these, its firsts where there are none here.
+    pub fn absorb(&mut self, other: Self) {
+        let Self {
+            refused,
+            grounding_refused,
+            failure,
+            statements,
+            entities,
+            searched_terms,
+            conclusion,
+            prose,
+        } = other;
+        self.refused = self.refused.take().or(refused);
+        self.grounding_refused = self.grounding_refused.take().or(grounding_refused);
+        self.failure = self.failure.take().or(failure);
+        self.statements.extend(statements);
+        self.entities.extend(entities);
+        self.searched_terms.extend(searched_terms);
+        self.conclusion = self.conclusion.take().or(conclusion);
+        if self.prose.is_empty() {
+            self.prose = prose;
+        }
+    }
+}
+
 /// A call that a tool refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedCall {

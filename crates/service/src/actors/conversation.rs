@@ -1,0 +1,199 @@
+//! One conversation: its owner's memory, and the one place that decides whether an ask may run.
+
+use std::sync::Arc;
+
+use actix::{Actor, ActorContext as _, Addr, AsyncContext as _, Context, Handler, Message};
+use actix_rt::ArbiterHandle;
+use ask_agent::BranchTask;
+use ask_auth::{Identity, Owner};
+use ask_contract::{AskRequest, BranchId, BranchRole, ConversationId, Outcome, TicketId};
+use ask_core::ticket::{Log, TicketLife, TicketSpec};
+use tokio::time::Instant;
+
+use super::directory::TicketHandle;
+use super::parts::RunParts;
+use super::quota::{Held, Resource};
+use super::supervisor::{RunPlan, Supervisor};
+use super::ticket::{Attach, Ticket};
+use super::{Refused, Shared, owner_key};
+
+/// The actor of one conversation.
+pub(crate) struct Conversation {
+    shared: Arc<Shared>,
+    id: ConversationId,
+    owner: Owner,
+    asks: u32,
+    history: Vec<ask_llm::Message>,
+    last: Option<LastAsk>,
+    touched: Instant,
+    _held: Held,
+}
+
+/// The newest ask: it may run, and what it came to is remembered when it has ended well.
+struct LastAsk {
+    ticket: TicketId,
+    log: Arc<Log>,
+    transcript: Option<Vec<ask_llm::Message>>,
+}
+
+/// Takes a question.
+#[derive(Message)]
+#[rtype(result = "Result<ask_contract::Ticket, Refused>")]
+pub(super) struct Ask {
+    pub(super) caller: Arc<Identity>,
+    pub(super) request: AskRequest,
+}
+
+/// Hands over what a turn came to, before its `done` is emitted.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct TurnEnded {
+    pub(super) ticket: TicketId,
+    pub(super) transcript: Vec<ask_llm::Message>,
+}
+
+impl Conversation {
+    /// Opens a conversation on an arbiter.
+    pub(super) fn open(
+        arbiter: &ArbiterHandle,
+        shared: &Arc<Shared>,
+        id: ConversationId,
+        owner: Owner,
+        held: Held,
+    ) -> Addr<Self> {
+        let shared = Arc::clone(shared);
+        Self::start_in_arbiter(arbiter, move |_| Self {
+            shared,
+            id,
+            owner,
+            asks: 0,
+            history: Vec::new(),
+            last: None,
+            touched: Instant::now(),
+            _held: held,
+        })
+    }
+
+    fn is_running(&self) -> bool {
+        self.last.as_ref().is_some_and(|last| !last.log.is_done())
+    }
+
+    /// Moves the newest ask into memory, if it ended in a way that a follow-up can build on.
+    fn remember_last(&mut self) {
+        let Some(last) = self.last.take() else { return };
+        match last.log.outcome() {
+            Some(Outcome::Answer | Outcome::Abstention) => {
+                self.history.extend(last.transcript.unwrap_or_default())
+            }
+            Some(Outcome::Refusal | Outcome::Error) | None => {}
+        }
+    }
+
+    /// Ends the conversation when it has been idle for its whole life, else looks again when it could have been.
+    fn expire_when_idle(&self, ctx: &mut Context<Self>) {
+        let ttl = self.shared.settings.retention.ttl;
+        let idle = self.touched.elapsed();
+        if !self.is_running() && idle >= ttl {
+            self.shared.directory.remove_conversation(&self.id);
+            ctx.stop();
+            return;
+        }
+        let wait = if self.is_running() { ttl } else { ttl.saturating_sub(idle) };
+        ctx.run_later(wait, |conversation, ctx| conversation.expire_when_idle(ctx));
+    }
+
+    fn accept(
+        &mut self,
+        caller: &Identity,
+        request: AskRequest,
+        ctx: &Context<Self>,
+    ) -> Result<ask_contract::Ticket, Refused> {
+        let running = self.shared.quota.take(&self.owner, Resource::Running)?;
+        let retained = self.shared.quota.take(&self.owner, Resource::Ticket)?;
+        let now = self.shared.clock.now();
+        let ticket_id = self.shared.mint.ticket(&owner_key(&self.owner), now)?;
+        self.remember_last();
+        self.asks += 1;
+        self.touched = Instant::now();
+        let runs = &self.shared.settings.runs;
+        let model = request.model.unwrap_or_else(|| runs.model.clone());
+        let effort = request.effort.unwrap_or(runs.effort);
+        let spec = TicketSpec {
+            ticket: ticket_id.clone(),
+            conversation_id: self.id.clone(),
+            question: request.question.clone(),
+            turn: self.asks,
+            model: model.clone(),
+            effort: effort.as_str().to_owned(),
+            max_events: self.shared.settings.retention.max_events,
+        };
+        let life = TicketLife::accept(spec, now);
+        let ticket =
+            Ticket::new(Arc::clone(&self.shared), life, caller.oid.clone(), &self.owner, running, retained);
+        let (log, wake) = (ticket.log(), ticket.wake());
+        let ticket = ticket.start();
+        let handle =
+            TicketHandle::new(self.owner.clone(), self.id.clone(), ticket.clone(), Arc::clone(&log), wake);
+        self.shared.directory.add_ticket(ticket_id.clone(), handle);
+        let task = BranchTask {
+            branch_id: BranchId::new("b1"),
+            role: BranchRole::Supervisor,
+            question: request.question,
+            with_catalog: request.context,
+            model,
+            effort,
+            caller: Some(owner_key(&self.owner)),
+            history: self.history.clone(),
+            grounding: runs.grounding,
+            ceilings: runs.ceilings,
+        };
+        let plan = RunPlan {
+            ticket_id: ticket_id.clone(),
+            tasks: vec![task],
+            bearer: caller.bearer.clone(),
+            parts: RunParts::here(&self.shared.settings.runs),
+        };
+        let supervisor = Supervisor::new(plan, ticket.clone(), ctx.address()).start();
+        if ticket.try_send(Attach(supervisor)).is_err() {
+            tracing::error!(ticket.id = %ticket_id, "a new ticket takes no message");
+        }
+        self.last = Some(LastAsk { ticket: ticket_id.clone(), log, transcript: None });
+        Ok(ask_contract::Ticket {
+            ticket: ticket_id,
+            conversation_id: self.id.clone(),
+            turn: self.asks,
+            seq: 0,
+            expires_at: self.shared.expiry(now),
+        })
+    }
+}
+
+impl Actor for Conversation {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        self.expire_when_idle(ctx);
+    }
+}
+
+impl Handler<Ask> for Conversation {
+    type Result = Result<ask_contract::Ticket, Refused>;
+
+    fn handle(&mut self, Ask { caller, request }: Ask, ctx: &mut Context<Self>) -> Self::Result {
+        if self.is_running() {
+            return Err(Refused::Running);
+        }
+        self.accept(&caller, request, ctx)
+    }
+}
+
+impl Handler<TurnEnded> for Conversation {
+    type Result = ();
+
+    fn handle(&mut self, TurnEnded { ticket, transcript }: TurnEnded, _: &mut Context<Self>) {
+        self.touched = Instant::now();
+        if let Some(last) = self.last.as_mut().filter(|last| last.ticket == ticket) {
+            last.transcript = Some(transcript);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The actors: who owns what while a question is worked on.
+//!
+//! | actor | one per | owns |
+//! |---|---|---|
+//! | [`Conversation`](conversation::Conversation) | conversation | the answered turns, which ticket runs, the idle timer |
+//! | [`Ticket`](ticket::Ticket) | ask | the ticket's life and log, its expiry timer |
+//! | [`Supervisor`](supervisor::Supervisor) | run | the branches and their reports |
+//! | [`Branch`](branch::Branch) | unit of work | the model turn and the tool calls in flight |
+//!
+//! **Place.** All actors of a conversation live on one arbiter, so what belongs together never crosses a thread.
+//!
+//! **Order.** A branch awaits the ticket for each event, a supervisor awaits the conversation and then the ticket; no
+//! one awaits in the other direction, so no two can wait for each other. A turn is remembered before its `done` is in
+//! the log, so that a follow-up sent at the sight of `done` finds it.
+//!
+//! **Cancel.** The ticket ends itself before it replies, then stops its supervisor, which stops its branches; dropping
+//! the branch's future closes the connection to the model. Late events find a ticket that has ended.
+//!
+//! **Death.** Whoever is dropped without having reported says so from its `Drop`: a branch to its supervisor, a
+//! supervisor to the ticket; the ticket's writer ends the log by itself. A ticket also has a deadline of its own.
+//!
+//! **Reading** takes no mailbox: a [`TicketHandle`] shares the log and a wake-up, and each reader keeps a cursor.
+
+mod branch;
+mod conversation;
+mod directory;
+mod parts;
+mod quota;
+mod supervisor;
+mod ticket;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use actix_rt::Arbiter;
+use ask_auth::{Identity, Owner};
+use ask_contract::{AskRequest, ConversationId, Ticket, TicketId};
+use ask_core::clock::Clock;
+use ask_core::id::{IdMint, NoRandomness};
+
+pub(crate) use directory::{Follower, TicketHandle};
+pub(crate) use quota::QuotaExceeded;
+
+use crate::audit::Audit;
+use crate::settings::Settings;
+use conversation::{Ask, Conversation};
+use directory::Directory;
+use quota::{Quota, Resource};
+
+/// Why an ask or a conversation was not taken.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refused {
+    /// The conversation is not there, or not the caller's.
+    #[error("no such conversation of this caller")]
+    NotFound,
+    /// An ask runs in it.
+    #[error("an ask runs in this conversation")]
+    Running,
+    /// Someone has too much.
+    #[error(transparent)]
+    Quota(#[from] QuotaExceeded),
+    /// The service is shutting down.
+    #[error("the service is shutting down")]
+    Closing,
+    /// No identifier could be made.
+    #[error("no identifier could be made")]
+    NoId(#[from] NoRandomness),
+}
+
+/// Where a ticket is, for a caller.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// It is the caller's.
+    Here(TicketHandle),
+    /// It was the caller's and has expired.
+    Expired,
+    /// It is not there, or not the caller's: the two are one.
+    Nowhere,
+}
+
+/// What every actor shares.
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) mint: IdMint,
+    pub(crate) directory: Directory,
+    pub(crate) quota: Arc<Quota>,
+    pub(crate) audit: Audit,
+}
+
+/// The house of the actors; what the web layer talks to.
+#[derive(Clone)]
+pub(crate) struct House {
+    shared: Arc<Shared>,
+    arbiters: Arc<[Arbiter]>,
+    next: Arc<AtomicUsize>,
+    closing: Arc<AtomicBool>,
+}
+
+impl House {
+    pub(crate) fn new(settings: Settings, clock: Arc<dyn Clock>, mint: IdMint, audit: Audit) -> Self {
+        let arbiters = (0..settings.arbiters).map(|_| Arbiter::new()).collect();
+        let quota = Arc::new(Quota::new(settings.quotas));
+        let shared =
+            Arc::new(Shared { settings, clock, mint, directory: Directory::default(), quota, audit });
+        Self { shared, arbiters, next: Arc::default(), closing: Arc::default() }
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    /// Opens a conversation.
+    pub(crate) fn open_conversation(&self, owner: &Owner) -> Result<ask_contract::Conversation, Refused> {
+        if self.closing.load(Ordering::Acquire) {
+            return Err(Refused::Closing);
+        }
+        let held = self.shared.quota.take(owner, Resource::Conversation)?;
+        let now = self.shared.clock.now();
+        let conversation_id = self.shared.mint.conversation(&owner_key(owner), now)?;
+        let index = self.next.fetch_add(1, Ordering::Relaxed) % self.arbiters.len().max(1);
+        if let Some(arbiter) = self.arbiters.get(index) {
+            let addr = Conversation::open(
+                &arbiter.handle(),
+                &self.shared,
+                conversation_id.clone(),
+                owner.clone(),
+                held,
+            );
+            self.shared.directory.add_conversation(conversation_id.clone(), owner.clone(), addr);
+        }
+        Ok(ask_contract::Conversation { conversation_id, expires_at: self.shared.expiry(now) })
+    }
+
+    /// Whether the caller owns the conversation.
+    pub(crate) fn owns(&self, conversation_id: &ConversationId, owner: &Owner) -> bool {
+        self.shared.directory.conversation(conversation_id, owner).is_some()
+    }
+
+    /// Takes a question. The ticket's `accepted` is in its log when this returns, and no tool has been called.
+    pub(crate) async fn ask(
+        &self,
+        conversation_id: &ConversationId,
+        caller: Arc<Identity>,
+        request: AskRequest,
+    ) -> Result<Ticket, Refused> {
+        let conversation =
+            self.shared.directory.conversation(conversation_id, &caller.owner).ok_or(Refused::NotFound)?;
+        if self.closing.load(Ordering::Acquire) {
+            return Err(Refused::Closing);
+        }
+        // A closed mailbox is a conversation that expired between the look-up and now.
+        conversation.send(Ask { caller, request }).await.unwrap_or(Err(Refused::NotFound))
+    }
+
+    /// Finds a ticket for a caller.
+    pub(crate) fn find(&self, ticket: &TicketId, owner: &Owner) -> Found {
+        match self.shared.directory.ticket(ticket, owner) {
+            Some(handle) => Found::Here(handle),
+            None if self.shared.mint.made_ticket_for(ticket, &owner_key(owner)) => Found::Expired,
+            None => Found::Nowhere,
+        }
+    }
+
+    /// Ends everything: no ask is taken any more, and every running ticket ends in an error.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.shared.directory.close_tickets();
+    }
+
+    /// Whether a ticket is still running.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.shared.directory.any_running()
+    }
+
+    /// Stops the arbiters.
+    pub(crate) fn stop(&self) {
+        for arbiter in self.arbiters.iter() {
+            arbiter.stop();
+        }
+    }
+}
+
+impl Shared {
+    /// When something that is begun now and never touched again expires.
+    pub(crate) fn expiry(&self, now: ask_contract::Timestamp) -> ask_contract::Timestamp {
+        now.plus_ms(i64::try_from(self.settings.retention.ttl.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// An owner as one text, for keyed functions over it; the parts can't run into each other.
+pub(crate) fn owner_key(owner: &Owner) -> String {
+    let (kind, subject) = match owner.subject() {
+        ask_auth::Subject::Object(id) => ("oid", id),
+        ask_auth::Subject::Subject(id) => ("sub", id),
+    };
+    format!("{}\n{}\n{kind}\n{subject}", owner.issuer(), owner.tenant().unwrap_or_default())
+}

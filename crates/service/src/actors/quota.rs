@@ -1,0 +1,163 @@
+//! What one caller, and all together, may have at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ask_auth::Owner;
+use dashmap::DashMap;
+
+use crate::settings::Quotas;
+
+/// A limit was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum QuotaExceeded {
+    /// The caller has too many open conversations.
+    #[error("too many open conversations")]
+    Conversations,
+    /// The caller has too many retained tickets.
+    #[error("too many retained tickets")]
+    Tickets,
+    /// The caller has too many running asks.
+    #[error("too many running asks")]
+    Running,
+    /// All callers together have too many running asks.
+    #[error("the service runs as many asks as it can")]
+    Everyone,
+}
+
+/// Something that is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resource {
+    Conversation,
+    Ticket,
+    Running,
+}
+
+/// Counts what each owner holds.
+#[derive(Debug)]
+pub(crate) struct Quota {
+    limits: Quotas,
+    owners: DashMap<Owner, Counts>,
+    running: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    conversations: usize,
+    tickets: usize,
+    running: usize,
+}
+
+impl Counts {
+    const fn of(&mut self, resource: Resource) -> &mut usize {
+        match resource {
+            Resource::Conversation => &mut self.conversations,
+            Resource::Ticket => &mut self.tickets,
+            Resource::Running => &mut self.running,
+        }
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.conversations == 0 && self.tickets == 0 && self.running == 0
+    }
+}
+
+/// A place that is taken until this is dropped.
+#[derive(Debug)]
+pub(super) struct Held {
+    quota: Arc<Quota>,
+    owner: Owner,
+    resource: Resource,
+}
+
+impl Quota {
+    pub(super) fn new(limits: Quotas) -> Self {
+        Self { limits, owners: DashMap::new(), running: AtomicUsize::new(0) }
+    }
+
+    pub(super) fn take(self: &Arc<Self>, owner: &Owner, resource: Resource) -> Result<Held, QuotaExceeded> {
+        let (limit, exceeded) = match resource {
+            Resource::Conversation => (self.limits.conversations, QuotaExceeded::Conversations),
+            Resource::Ticket => (self.limits.tickets, QuotaExceeded::Tickets),
+            Resource::Running => (self.limits.running, QuotaExceeded::Running),
+        };
+        let mut counts = self.owners.entry(owner.clone()).or_default();
+        let count = counts.of(resource);
+        if *count >= limit {
+            return Err(exceeded);
+        }
+        if resource == Resource::Running {
+            let all = self.running.fetch_add(1, Ordering::AcqRel);
+            if all >= self.limits.running_total {
+                self.running.fetch_sub(1, Ordering::AcqRel);
+                return Err(QuotaExceeded::Everyone);
+            }
+        }
+        *count += 1;
+        drop(counts);
+        Ok(Held { quota: Arc::clone(self), owner: owner.clone(), resource })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.resource == Resource::Running {
+            self.quota.running.fetch_sub(1, Ordering::AcqRel);
+        }
+        if let Some(mut counts) = self.quota.owners.get_mut(&self.owner) {
+            let count = counts.of(self.resource);
+            *count = count.saturating_sub(1);
+        }
+        self.quota.owners.remove_if(&self.owner, |_, counts| counts.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ask_auth::Subject;
+
+    use super::*;
+
+    fn owner(name: &str) -> Owner {
+        Owner::new("https://issuer.example", None, Subject::Subject(name.to_owned()))
+    }
+
+    fn quota() -> Arc<Quota> {
+        Arc::new(Quota::new(Quotas {
+            body_bytes: 1,
+            question_chars: 1,
+            conversations: 2,
+            tickets: 2,
+            running: 2,
+            running_total: 3,
+            connections: 1,
+        }))
+    }
+
+    #[test]
+    fn a_place_is_free_again_when_it_is_dropped() {
+        let quota = quota();
+        let first = quota.take(&owner("a"), Resource::Conversation).unwrap();
+        let _second = quota.take(&owner("a"), Resource::Conversation).unwrap();
+        assert_eq!(
+            quota.take(&owner("a"), Resource::Conversation).unwrap_err(),
+            QuotaExceeded::Conversations
+        );
+        let _other = quota.take(&owner("b"), Resource::Conversation).unwrap();
+        drop(first);
+        assert!(quota.take(&owner("a"), Resource::Conversation).is_ok());
+    }
+
+    #[test]
+    fn all_together_have_a_limit_too_and_nothing_is_left_behind() {
+        let quota = quota();
+        let held: Vec<Held> =
+            ["a", "a", "b"].iter().map(|name| quota.take(&owner(name), Resource::Running).unwrap()).collect();
+        assert_eq!(quota.take(&owner("a"), Resource::Running).unwrap_err(), QuotaExceeded::Running);
+        assert_eq!(quota.take(&owner("c"), Resource::Running).unwrap_err(), QuotaExceeded::Everyone);
+        drop(held);
+        assert_eq!(quota.running.load(Ordering::Acquire), 0);
+        quota.owners.remove_if(&owner("c"), |_, counts| counts.is_empty());
+        assert!(quota.owners.is_empty());
+    }
+}

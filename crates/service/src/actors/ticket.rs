@@ -1,0 +1,228 @@
+//! One ask: the only writer of its log.
+
+use std::sync::Arc;
+
+use actix::{Actor, ActorContext as _, Addr, AsyncContext as _, Context, Handler, Message};
+use ask_agent::Report;
+use ask_auth::Owner;
+use ask_contract::{ErrorKind, TicketId};
+use ask_core::ticket::{Log, Rejected, Terminal, TicketLife};
+use tokio::sync::watch;
+
+use super::quota::Held;
+use super::supervisor::{Stop, Supervisor};
+use super::{Shared, owner_key};
+use crate::audit::AskRecord;
+
+/// Time beyond a run's own limit after which its ticket ends without having heard from it.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Reports may queue: a turn's parallel calls begin and end together.
+const MAILBOX: usize = 256;
+
+/// The actor of one ticket.
+pub(crate) struct Ticket {
+    shared: Arc<Shared>,
+    writer: Writer,
+    supervisor: Option<Addr<Supervisor>>,
+    /// Freed at the end of the run.
+    running: Option<Held>,
+    /// Freed when the ticket expires.
+    _retained: Held,
+}
+
+/// Emits or counts what a branch tells.
+#[derive(Message)]
+#[rtype(result = "Result<(), Rejected>")]
+pub(super) struct Emit(pub(super) Report);
+
+/// Ends the ticket as its run decided.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct End(pub(super) Terminal);
+
+/// Names the supervisor to stop when the ticket ends early.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct Attach(pub(super) Addr<Supervisor>);
+
+/// Ends the ticket for its owner.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct Cancel;
+
+/// Ends the ticket because its run is gone.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct RunLost;
+
+/// Ends the ticket because the service ends.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct ShutDown;
+
+impl Ticket {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        life: TicketLife,
+        oid: String,
+        owner: &Owner,
+        running: Held,
+        retained: Held,
+    ) -> Self {
+        let (wake, _) = watch::channel(life.log().latest());
+        let writer = Writer { shared: Arc::clone(&shared), life, wake, oid, owner_key: owner_key(owner) };
+        Self { shared, writer, supervisor: None, running: Some(running), _retained: retained }
+    }
+
+    pub(super) fn log(&self) -> Arc<Log> {
+        Arc::clone(self.writer.life.log())
+    }
+
+    pub(super) fn wake(&self) -> watch::Receiver<u64> {
+        self.writer.wake.subscribe()
+    }
+
+    fn ticket_id(&self) -> TicketId {
+        self.writer.life.spec().ticket.clone()
+    }
+
+    /// Ends the ticket if it has not ended, frees what the run held, and begins the time until it expires.
+    fn end(&mut self, terminal: Terminal, ctx: &mut Context<Self>) {
+        if self.writer.end(terminal).is_err() {
+            return;
+        }
+        self.running = None;
+        ctx.run_later(self.shared.settings.retention.ttl, |ticket, ctx| {
+            ticket.shared.directory.remove_ticket(&ticket.ticket_id());
+            ctx.stop();
+        });
+    }
+
+    fn fail(&mut self, kind: ErrorKind, detail: &str, ctx: &mut Context<Self>) {
+        let failure = ask_contract::Failure { kind, detail: detail.to_owned() };
+        self.end(Terminal::Error(failure), ctx);
+        if let Some(supervisor) = self.supervisor.take()
+            && supervisor.try_send(Stop).is_err()
+        {
+            // A closed mailbox is a run that is over; a full one belongs to a run that ends at its next event.
+            tracing::debug!("a run could not be told to stop");
+        }
+    }
+}
+
+impl Actor for Ticket {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        let deadline = self.shared.settings.runs.ceilings.total + GRACE;
+        ctx.run_later(deadline, |ticket, ctx| ticket.fail(ErrorKind::Internal, "the run was lost", ctx));
+    }
+}
+
+impl Handler<Emit> for Ticket {
+    type Result = Result<(), Rejected>;
+
+    fn handle(&mut self, Emit(report): Emit, _: &mut Context<Self>) -> Self::Result {
+        self.writer.take(report)
+    }
+}
+
+impl Handler<End> for Ticket {
+    type Result = ();
+
+    fn handle(&mut self, End(terminal): End, ctx: &mut Context<Self>) {
+        self.end(terminal, ctx);
+        self.supervisor = None;
+    }
+}
+
+impl Handler<Attach> for Ticket {
+    type Result = ();
+
+    fn handle(&mut self, Attach(supervisor): Attach, _: &mut Context<Self>) {
+        if self.writer.life.outcome().is_none() {
+            self.supervisor = Some(supervisor);
+        } else if supervisor.try_send(Stop).is_err() {
+            tracing::debug!("a run could not be told to stop");
+        }
+    }
+}
+
+impl Handler<Cancel> for Ticket {
+    type Result = ();
+
+    fn handle(&mut self, _: Cancel, ctx: &mut Context<Self>) {
+        self.fail(ErrorKind::Cancelled, "cancelled by the asker", ctx);
+    }
+}
+
+impl Handler<RunLost> for Ticket {
+    type Result = ();
+
+    fn handle(&mut self, _: RunLost, ctx: &mut Context<Self>) {
+        self.fail(ErrorKind::Internal, "the run was lost", ctx);
+    }
+}
+
+impl Handler<ShutDown> for Ticket {
+    type Result = ();
+
+    fn handle(&mut self, _: ShutDown, ctx: &mut Context<Self>) {
+        self.fail(ErrorKind::Internal, "the service is shutting down", ctx);
+    }
+}
+
+/// Writes a ticket's log, wakes its readers, and never leaves it without an ending.
+struct Writer {
+    shared: Arc<Shared>,
+    life: TicketLife,
+    wake: watch::Sender<u64>,
+    oid: String,
+    owner_key: String,
+}
+
+impl Writer {
+    fn take(&mut self, report: Report) -> Result<(), Rejected> {
+        match report {
+            Report::Progress(progress) => {
+                let now = self.shared.clock.now();
+                self.life.emit(progress, now)?;
+                self.wake_readers();
+                Ok(())
+            }
+            Report::HopBegan => {
+                self.life.count_hop();
+                self.life.outcome().map_or(Ok(()), |_| Err(Rejected::Ended))
+            }
+            Report::HopEnded { usage, degraded } => {
+                self.life.count_usage(usage, &degraded);
+                Ok(())
+            }
+        }
+    }
+
+    fn end(&mut self, terminal: Terminal) -> Result<(), Rejected> {
+        let now = self.shared.clock.now();
+        let record = AskRecord::of(&terminal, &self.life);
+        self.life.end(terminal, now)?;
+        self.shared.audit.ask(&record, &self.life, &self.oid, &self.owner_key, now);
+        self.wake_readers();
+        Ok(())
+    }
+
+    fn wake_readers(&self) {
+        self.wake.send_replace(self.life.log().latest());
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let failure =
+            ask_contract::Failure { kind: ErrorKind::Internal, detail: "the ticket was lost".to_owned() };
+        if self.end(Terminal::Error(failure)).is_ok() {
+            tracing::error!(ticket.id = %self.life.spec().ticket, "a ticket's actor was lost; its log was ended");
+        }
+    }
+}

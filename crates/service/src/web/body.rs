@@ -1,0 +1,99 @@
+//! A JSON body within limits, and what is wrong with one that is not valid.
+
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use actix_web::http::header;
+use actix_web::web::Payload;
+use ask_contract::{AskRequest, ProblemCode};
+use bytes::BytesMut;
+use futures_util::StreamExt as _;
+
+use super::ApiError;
+use crate::settings::Quotas;
+
+/// Time for a body to arrive in.
+const ARRIVAL: Duration = Duration::from_secs(10);
+
+/// Longest excerpt of the caller's own input in an error.
+const EXCERPT: usize = 200;
+
+/// Reads and checks the question.
+pub(super) async fn ask_request(
+    request: &HttpRequest,
+    body: Payload,
+    quotas: Quotas,
+) -> Result<AskRequest, ApiError> {
+    if !is_json(request) {
+        return Err(ApiError::new(ProblemCode::UnsupportedMediaType));
+    }
+    let bytes = tokio::time::timeout(ARRIVAL, collect(request, body, quotas.body_bytes))
+        .await
+        .unwrap_or_else(|_| Err(invalid("the body did not arrive in time")))?;
+    let mut json = serde_json::Deserializer::from_slice(&bytes);
+    let ask: AskRequest = serde_path_to_error::deserialize(&mut json).map_err(|err| invalid(fault(&err)))?;
+    json.end().map_err(|_| invalid("there is something after the JSON object"))?;
+    if ask.question.trim().is_empty() {
+        return Err(invalid("question: must have at least one character that is not blank"));
+    }
+    if ask.question.chars().count() > quotas.question_chars {
+        return Err(invalid(format!("question: must have at most {} characters", quotas.question_chars)));
+    }
+    if ask.model.as_ref().is_some_and(|model| model.trim().is_empty()) {
+        return Err(invalid("model: must not be blank"));
+    }
+    Ok(ask)
+}
+
+fn is_json(request: &HttpRequest) -> bool {
+    let Some(Ok(value)) = request.headers().get(header::CONTENT_TYPE).map(header::HeaderValue::to_str) else {
+        return false;
+    };
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+async fn collect(request: &HttpRequest, mut body: Payload, limit: usize) -> Result<BytesMut, ApiError> {
+    let too_large =
+        || ApiError::with_detail(ProblemCode::BodyTooLarge, format!("at most {limit} bytes are taken"));
+    let declared = request
+        .headers()
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if declared.is_some_and(|declared| declared > u64::try_from(limit).unwrap_or(u64::MAX)) {
+        return Err(too_large());
+    }
+    let mut bytes = BytesMut::new();
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(|_| invalid("the body could not be read to its end"))?;
+        if bytes.len() + chunk.len() > limit {
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+fn invalid(detail: impl Into<String>) -> ApiError {
+    ApiError::with_detail(ProblemCode::InvalidRequest, detail)
+}
+
+/// What is wrong, by member, without the value: it may be the question.
+fn fault(err: &serde_path_to_error::Error<serde_json::Error>) -> String {
+    let path = err.path().to_string();
+    let inner = err.inner();
+    if inner.is_syntax() || inner.is_eof() {
+        return format!("not valid JSON at line {} column {}", inner.line(), inner.column());
+    }
+    let text = without_values(&inner.to_string());
+    let text = text.split(" at line ").next().unwrap_or_default();
+    let excerpt = text.get(..text.floor_char_boundary(EXCERPT)).unwrap_or_default();
+    if path == "." { excerpt.to_owned() } else { format!("{path}: {excerpt}") }
+}
+
+/// The text without what stands in double quotes.
+fn without_values(text: &str) -> String {
+    let (Some(first), Some(last)) = (text.find('"'), text.rfind('"')) else { return text.to_owned() };
+    let (before, after) = (text.get(..first).unwrap_or_default(), text.get(last + 1..).unwrap_or_default());
+    format!("{}{after}", before.trim_end())
+}

@@ -1,0 +1,42 @@
+//! The contract's calls over HTTP: a file per verb, one owner check, one shape of error.
+
+mod body;
+mod caller;
+mod open;
+mod problem;
+mod stream;
+mod v1;
+
+use actix_web::web::{self, ServiceConfig};
+
+use crate::actors::House;
+
+pub(crate) use problem::ApiError;
+
+/// What every handler is given.
+#[derive(Clone)]
+pub(crate) struct State {
+    pub(crate) house: House,
+    pub(crate) verifier: ask_auth::Verifier,
+}
+
+/// Mounts every route. Each path answers other methods with a problem, and other paths with another.
+pub(crate) fn routes(config: &mut ServiceConfig) {
+    config
+        .service(resource("/v1/conversations").route(web::post().to(v1::conversations::create::handle)))
+        .service(
+            resource("/v1/conversations/{conversation_id}/asks")
+                .route(web::post().to(v1::asks::create::handle)),
+        )
+        .service(resource("/v1/asks/{ticket}/events").route(web::get().to(v1::asks::events::handle)))
+        .service(resource("/v1/asks/{ticket}").route(web::get().to(v1::asks::state::handle)))
+        .service(resource("/v1/asks/{ticket}/cancel").route(web::post().to(v1::asks::cancel::handle)))
+        .service(resource("/health").route(web::get().to(open::health)))
+        .service(resource("/openapi.json").route(web::get().to(open::openapi)))
+        .service(resource("/events.schema.json").route(web::get().to(open::events_schema)))
+        .default_service(web::to(open::not_found));
+}
+
+fn resource(path: &str) -> actix_web::Resource {
+    web::resource(path).default_service(web::to(open::method_not_allowed))
+}

@@ -1,0 +1,41 @@
+//! `GET /v1/asks/{ticket}/events`: the ticket's events, from the start or after the last one seen.
+
+use actix_web::http::header;
+use actix_web::web::{Data, Path};
+use actix_web::{HttpRequest, HttpResponse};
+
+use super::own_ticket;
+use crate::web::stream::frames;
+use crate::web::{ApiError, State};
+
+const LAST_EVENT_ID: &str = "Last-Event-ID";
+
+pub(in crate::web) async fn handle(
+    state: Data<State>,
+    path: Path<String>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let ticket = own_ticket(&state, &request, &path).await?;
+    let (latest, done) = ticket.progress();
+    let seen = last_seen(&request);
+    if done && seen >= latest {
+        // A browser's EventSource stops for good at this answer, and at no other that means "no more".
+        return Ok(HttpResponse::NoContent().insert_header((header::CACHE_CONTROL, "no-cache")).finish());
+    }
+    // A number that was never emitted has not been seen: the start is the answer that loses nothing.
+    let seen = if seen > latest { 0 } else { seen };
+    let body = frames(ticket.follow(seen), state.house.settings().retention.keep_alive);
+    Ok(HttpResponse::Ok()
+        .content_type("text/event-stream")
+        .insert_header((header::CACHE_CONTROL, "no-cache"))
+        .insert_header(("X-Accel-Buffering", "no"))
+        .streaming(body))
+}
+
+/// The last `seq` that the client has seen; 0 for anything that is no plain number.
+fn last_seen(request: &HttpRequest) -> u64 {
+    let value =
+        request.headers().get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
+    if digits { value.parse().unwrap_or(0) } else { 0 }
+}

@@ -1,0 +1,3 @@
+//! Conversations.
+
+pub(in crate::web) mod create;
