@@ -158,13 +158,11 @@ async fn run(plan: Plan, command: &[OsString], keep_logs: bool) -> anyhow::Resul
 
 /// Tells of the stack that is up. Exit code 1 when there is none.
 async fn status(places: &Places) -> anyhow::Result<u8> {
-    match running(places).await {
-        Some(state) => tell(&state).map(|()| 0),
-        None => {
-            say("no stack is up");
-            Ok(1)
-        }
-    }
+    let Some(state) = running(places).await else {
+        say("no stack is up");
+        return Ok(1);
+    };
+    tell(&state).map(|()| 0)
 }
 
 /// The stack that the state file tells of, if it answers.

@@ -19,11 +19,10 @@ impl Places {
     /// lies in, else `ask-devstack` under the person's runtime folder.
     pub(crate) fn find(given: Option<PathBuf>, runtime_dir: Option<&OsStr>) -> anyhow::Result<Self> {
         let launcher = std::env::current_exe().context("cannot tell where this program lies")?;
-        let run_dir = match given.or_else(|| build_dir(&launcher)).or_else(|| {
-            runtime_dir.filter(|dir| !dir.is_empty()).map(|dir| Path::new(dir).join("ask-devstack"))
-        }) {
-            Some(dir) => dir,
-            None => bail!("there is no place for logs and data: give --run-dir, or set XDG_RUNTIME_DIR"),
+        let runtime_dir =
+            runtime_dir.filter(|dir| !dir.is_empty()).map(|dir| Path::new(dir).join("ask-devstack"));
+        let Some(run_dir) = given.or_else(|| build_dir(&launcher)).or(runtime_dir) else {
+            bail!("there is no place for logs and data: give --run-dir, or set XDG_RUNTIME_DIR");
         };
         let run_dir =
             std::path::absolute(&run_dir).with_context(|| format!("cannot use {}", run_dir.display()))?;
