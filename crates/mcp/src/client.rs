@@ -20,13 +20,16 @@ const LEGACY_MEMORY: Duration = Duration::from_secs(300);
 pub struct ClientLimits {
     /// Connections open at once; further requests wait within their own time limit.
     pub connections: usize,
+    /// How long an unused connection is kept. Servers commonly close theirs after five seconds; a
+    /// shorter time here keeps a call from being sent on a connection that is just being closed.
+    pub idle: Duration,
     /// Time to connect to a server, name resolution included, and again for the TLS handshake.
     pub connect: Duration,
 }
 
 impl Default for ClientLimits {
     fn default() -> Self {
-        Self { connections: 1024, connect: Duration::from_secs(5) }
+        Self { connections: 1024, idle: Duration::from_secs(4), connect: Duration::from_secs(5) }
     }
 }
 
@@ -55,6 +58,7 @@ impl Client {
         rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
         let connector = Connector::new()
             .limit(limits.connections.max(1))
+            .conn_keep_alive(limits.idle)
             .timeout(limits.connect)
             .handshake_timeout(limits.connect);
         let http = awc::Client::builder().connector(connector).disable_timeout().disable_redirects().finish();

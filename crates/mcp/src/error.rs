@@ -8,7 +8,7 @@ use crate::config::ConfigError;
 ///
 /// A tool's own failure (`isError`) is a result, not an error. No variant prints text that came
 /// from the server; such text is in fields, for whoever may show it.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// The server answered with an HTTP status that is no success.
     #[error("the tool server answered with HTTP status {status}")]
@@ -77,7 +77,7 @@ pub enum CallError {
 }
 
 /// Why no session came about.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     /// The server's configuration, or the caller's bearer, cannot be used.
     #[error("the tool server's configuration is not valid")]
@@ -94,7 +94,7 @@ pub enum ConnectError {
 }
 
 /// What the network said, as text, since the errors of the HTTP client cannot cross threads.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NetworkError(pub(crate) String);
 

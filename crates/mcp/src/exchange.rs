@@ -70,7 +70,10 @@ impl From<Fault> for CallError {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::SessionGone => Self::SessionLost,
-            Fault::Refused(Refusal { error: Some(error), is_ours: true, .. }) | Fault::Rpc(error) => {
+            Fault::Rpc(error) => error.into(),
+            Fault::Refused(Refusal { status, error: Some(error), is_ours: true, .. })
+                if !status_says_more(status) =>
+            {
                 error.into()
             }
             Fault::Refused(refusal) => {
@@ -79,6 +82,18 @@ impl From<Fault> for CallError {
             Fault::Call(err) => err,
         }
     }
+}
+
+/// Whether a status tells more than the JSON-RPC error that came with it: who may not, or how long
+/// to wait.
+fn status_says_more(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::UNAUTHORIZED
+            | StatusCode::FORBIDDEN
+            | StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::SERVICE_UNAVAILABLE
+    )
 }
 
 /// Sends the request `body` and waits for the response with its `id`.
@@ -101,7 +116,7 @@ pub(crate) async fn exchange(
     if status == StatusCode::NOT_FOUND && wire.session_id.is_some() {
         return Err(Fault::SessionGone);
     }
-    if http::is_failure(status) {
+    if !status.is_success() {
         return Err(Fault::Refused(refusal(&mut response, id).await));
     }
     let session_id = response.headers().get(http::SESSION_ID).cloned();
@@ -131,7 +146,7 @@ pub(crate) async fn exchange(
 pub(crate) async fn send(wire: Wire<'_>, body: Bytes, headers: HeaderMap) -> Result<(), CallError> {
     let response = wire.post(body, headers).await?;
     let status = response.status();
-    if http::is_failure(status) {
+    if !status.is_success() {
         return Err(CallError::Status {
             status: status.as_u16(),
             retry_after: retry_after(response.headers()),
@@ -258,7 +273,7 @@ impl Stream<'_, '_> {
     ///
     /// Failures are ignored, since the response may come all the same.
     async fn answer(&mut self, id: &RawValue, is_ping: bool) {
-        let expected = self.wire.version.is_some_and(Version::has_server_requests);
+        let expected = self.wire.version.is_none_or(Version::has_server_requests);
         if !expected || self.answered >= self.wire.endpoint.limits.max_server_requests {
             return;
         }

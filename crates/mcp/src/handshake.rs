@@ -216,7 +216,10 @@ pub(crate) async fn initialize(
     let agreed = Version::parse(&result.protocol_version)
         .filter(|agreed| endpoint.version.is_none_or(|only| only == *agreed))
         .ok_or_else(|| unsupported(&[result.protocol_version]))?;
-    let session_id = answer.session_id;
+    let session_id = answer.session_id.map(|mut id| {
+        id.set_sensitive(true);
+        id
+    });
     let session_id_ok = session_id.as_ref().is_none_or(|id| {
         (1..=MAX_SESSION_ID).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
     });

@@ -4,7 +4,7 @@ use awc::{
     ClientRequest, ClientResponse,
     error::SendRequestError,
     http::{
-        Method, StatusCode,
+        Method,
         header::{self, HeaderMap, HeaderName, HeaderValue},
     },
 };
@@ -182,9 +182,4 @@ pub(crate) async fn read_body(
         body.extend_from_slice(&chunk);
     }
     Ok(body.freeze())
-}
-
-/// The status of a response that is no success.
-pub(crate) fn is_failure(status: StatusCode) -> bool {
-    !status.is_success()
 }

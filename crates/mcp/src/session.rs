@@ -312,7 +312,8 @@ impl Session {
             return Ok(current);
         }
         let endpoint = &self.0.endpoint;
-        let version = current.agreement.version;
+        // A version without `initialize` cannot be asked for by it.
+        let version = current.agreement.version.min(Version::NEWEST_WITH_INITIALIZE);
         let agreement =
             handshake::initialize(&self.0.client, endpoint, version).await.map_err(|err| match err {
                 ConnectError::Failed(err) => err,

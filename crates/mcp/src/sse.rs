@@ -216,4 +216,26 @@ mod tests {
         reader.push(b"\n\n");
         assert_eq!(reader.next_event().map(|e| e.data.len()), Some(200_000));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_read_the_same_however_they_are_cut(
+            pieces in proptest::collection::vec(
+                "(data|id|event|retry|x)?:? ?[a-c0-3]{0,3}(\r|\n|\r\n|\n\n)?", 0..30),
+            cuts in proptest::collection::vec(0..200_usize, 0..10),
+        ) {
+            let text = pieces.concat();
+            let (whole, reader) = read(&[text.as_bytes()]);
+            let mut chunks = vec![text.as_bytes()];
+            for cut in cuts {
+                let last = chunks.pop().unwrap_or_default();
+                let (head, tail) = last.split_at(cut.min(last.len()));
+                chunks.extend([head, tail]);
+            }
+            let (events, cut_reader) = read(&chunks);
+            proptest::prop_assert_eq!(events, whole);
+            proptest::prop_assert_eq!(cut_reader.last_id(), reader.last_id());
+            proptest::prop_assert_eq!(cut_reader.retry_ms(), reader.retry_ms());
+        }
+    }
 }

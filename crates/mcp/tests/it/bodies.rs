@@ -52,7 +52,7 @@ async fn a_tools_own_error_is_a_result() {
 
 #[actix_rt::test]
 async fn a_truncated_reply_is_an_error_however_it_is_framed() {
-    let cuts: [fn(String) -> Reply; 4] = [
+    let cuts: [fn(String) -> Reply; 5] = [
         // Shorter than announced.
         |body| {
             let half = half(&body);
@@ -67,6 +67,11 @@ async fn a_truncated_reply_is_an_error_however_it_is_framed() {
         },
         // Between chunks, without the last one.
         |body| vec![write(JSON_CHUNKED), Step::Write(chunk(half(&body))), Step::Close],
+        // Whole, but ended by the close alone, which the HTTP client reads as empty.
+        |body| {
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+            vec![write(format!("{head}connection: close\r\n\r\n{body}")), Step::Close]
+        },
         // With a reset.
         |body| {
             vec![
@@ -187,6 +192,20 @@ async fn errors_of_the_protocol_are_named_with_their_code() {
             panic!("{failed:?}");
         };
         assert_eq!((code, message.as_str()), (-32602, "no"));
+    }
+}
+
+#[actix_rt::test]
+async fn a_status_that_says_how_long_to_wait_goes_before_the_error_in_its_body() {
+    for status in [401, 403, 429, 503] {
+        let failed = call(move |r| {
+            let body = rpc_error(r, -32000, &Value::Null).to_string();
+            let headers = "content-type: application/json\r\nretry-after: 3\r\n";
+            response(status, headers, &body)
+        })
+        .await;
+        let retry_after = Some(Duration::from_secs(3));
+        assert_eq!(failed, Err(CallError::Status { status, retry_after }));
     }
 }
 

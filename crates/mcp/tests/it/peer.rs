@@ -59,6 +59,8 @@ struct State {
     connections: usize,
     /// Connections that the client closed while a reply was due.
     closed_by_client: usize,
+    /// Connections that the script closed in an orderly way.
+    closed_by_server: usize,
 }
 
 /// A running server.
@@ -113,6 +115,8 @@ impl Peer {
                     }
                     Step::Close => {
                         socket.shutdown().await.ok();
+                        self.state.borrow_mut().closed_by_server += 1;
+                        self.changed.notify_waiters();
                         return;
                     }
                     Step::Reset => {
@@ -148,6 +152,10 @@ impl Peer {
 
     pub(crate) fn closed_by_client(&self) -> usize {
         self.state.borrow().closed_by_client
+    }
+
+    pub(crate) fn closed_by_server(&self) -> usize {
+        self.state.borrow().closed_by_server
     }
 
     /// Waits until the server has seen something.

@@ -1,5 +1,7 @@
 //! Where a caller's bearer goes, and where it never goes.
 
+use std::cell::RefCell;
+
 use ask_mcp::{CallError, ConnectError, Secret, ServerConfig, Version};
 use serde_json::{Value, json};
 
@@ -149,4 +151,62 @@ async fn a_remote_reference_in_a_schema_is_never_fetched() {
     assert!(elsewhere.seen().is_empty());
     assert_eq!(elsewhere.connections(), 0);
     assert!(list.tools.iter().all(|t| t.input_schema != Value::Null));
+}
+
+thread_local! {
+    /// What is logged on this thread, once a test asks for it.
+    static LOGGED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+}
+
+struct ThreadLog;
+
+impl std::io::Write for ThreadLog {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        LOGGED.with_borrow_mut(|logged| {
+            if let Some(logged) = logged {
+                logged.extend_from_slice(bytes);
+            }
+        });
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Collects everything that is logged on this thread from here on, down to the finest level.
+fn listen() {
+    // For the whole process: a subscriber of one thread is not asked about a log line that another
+    // thread meets first, and then never hears of it.
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(|| ThreadLog).finish();
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+    tracing::callsite::rebuild_interest_cache();
+    LOGGED.set(Some(Vec::new()));
+}
+
+#[actix_rt::test]
+async fn no_log_holds_a_secret_an_argument_or_a_result() {
+    listen();
+    let peer = Peer::start(old(Version::V2025_11_25, Some("canary-session"), |r| match r.method() {
+        "tools/list" => json_reply(&result(r, &json!({"tools": [{"name": "canary bad"}]}))),
+        "tools/call" => {
+            let ping = json!({"jsonrpc": "2.0", "id": "canary", "method": "canary"});
+            let reply = result(r, &text_result("canary-row"));
+            sse(&format!("data: {ping}\n\ndata: {reply}\n\n"))
+        }
+        _ => response(500, "", "canary-body"),
+    }))
+    .await;
+    let session = client().connect(&with_bearer(&peer), Some("canary-token"), None).await.unwrap();
+    session.list_tools().await.unwrap();
+    let args = json!({"sql": "select canary"}).as_object().unwrap().clone();
+    session.call("run_query", &args).await.unwrap();
+    session.close().await;
+    let logged = String::from_utf8(LOGGED.take().unwrap()).unwrap();
+    assert!(logged.contains("called a tool"), "{logged}");
+    for secret in ["canary", "key-1"] {
+        assert!(!logged.contains(secret), "{logged}");
+    }
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use ask_mcp::{CallError, Content, Version};
+use ask_mcp::{CallError, Client, ClientLimits, Content, Version};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -174,4 +174,60 @@ async fn a_bad_tool_name_is_never_sent() {
         assert!(matches!(refused, Err(CallError::BadToolName)));
     }
     assert_eq!(peer.count("tools/call"), 0);
+}
+
+#[actix_rt::test]
+async fn many_calls_at_once_are_all_answered() {
+    let peer = Peer::start(new(|r| {
+        let mut steps = vec![Step::Pause(Duration::from_millis(50))];
+        steps.extend(json_reply(&result(r, &text_result("x"))));
+        steps
+    }))
+    .await;
+    let session = peer.session().await;
+    let args = no_args();
+    let done = join_all((0..150).map(|_| session.call("t", &args))).await;
+    assert!(done.iter().all(Result::is_ok));
+    assert!(peer.connections() > 100);
+}
+
+#[actix_rt::test]
+async fn calls_past_the_limit_of_connections_wait_within_their_own_time() {
+    let peer = Peer::start(new(|r| {
+        if r.body["params"]["name"] == "slow" {
+            return vec![Step::AwaitClose];
+        }
+        json_reply(&result(r, &text_result("x")))
+    }))
+    .await;
+    let client = Client::new(ClientLimits { connections: 1, ..ClientLimits::default() });
+    let mut config = peer.config();
+    config.limits.call = Duration::from_millis(200);
+    let session = client.connect(&config, None, None).await.unwrap();
+    let args = no_args();
+    let calls = join_all((0..4).map(|_| session.call("quick", &args))).await;
+    assert!(calls.iter().all(Result::is_ok));
+    assert_eq!(peer.connections(), 1);
+    let slow = join_all((0..2).map(|_| session.call("slow", &args))).await;
+    let after = config.limits.call;
+    assert_eq!(slow[0], Err(CallError::TimedOut { after }));
+    assert_eq!(slow[1], Err(CallError::TimedOut { after }));
+    session.call("quick", &args).await.unwrap();
+}
+
+#[actix_rt::test]
+async fn a_connection_that_the_server_closed_is_not_used_again() {
+    let peer = Peer::start(new(|r| {
+        let mut steps = json_reply(&result(r, &text_result("x")));
+        steps.push(Step::Close);
+        steps
+    }))
+    .await;
+    let session = peer.session().await;
+    for _ in 0..5 {
+        let before = peer.closed_by_server();
+        session.call("t", &no_args()).await.unwrap();
+        peer.until("the server closed", |p| p.closed_by_server() > before).await;
+    }
+    assert_eq!(peer.connections(), 5);
 }
