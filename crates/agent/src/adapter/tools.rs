@@ -59,6 +59,9 @@ impl McpServers {
             .await
             .map_err(|err| connect_failure(name, &err))?;
         let list = session.list_tools().await.map_err(|err| call_failure(name, &err))?;
+        if !list.notes.is_empty() {
+            tracing::warn!(server.name = %name, notes = list.notes.len(), first = ?list.notes.first().map(|note| note.kind), "a tool list was not taken as it is");
+        }
         let tools = list
             .tools
             .into_iter()
