@@ -9,6 +9,9 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use crate::exit::TABLE;
 
+/// Where the service listens unless told otherwise.
+const DEFAULT_BASE: &str = "http://127.0.0.1:8091";
+
 /// Ask a question of governed data and read the answer with its definitions, its SQL and its caveats.
 ///
 /// The answer goes to standard output. Progress, and the endings that are no answer, go to standard error.
@@ -86,13 +89,13 @@ pub(crate) struct Access {
         long,
         value_name = "URL",
         env = "ASK_BASE_URL",
-        default_value = "http://127.0.0.1:8091",
+        default_value = DEFAULT_BASE,
         global = true
     )]
     #[arg(value_parser = parse_base)]
     pub(crate) base: Base,
 
-    /// A bearer token; other users of the machine can see it here, so prefer the variable or a file
+    /// A bearer token; visible to others on this machine, so prefer the variable
     #[arg(long, value_name = "TOKEN", env = "ASK_TOKEN", hide_env_values = true, global = true)]
     pub(crate) token: Option<String>,
 
@@ -233,7 +236,8 @@ impl Named {
 }
 
 fn parse_base(text: &str) -> Result<Base, String> {
-    Base::parse(text).map_err(|err| err.to_string())
+    // An empty variable counts as none.
+    Base::parse(if text.is_empty() { DEFAULT_BASE } else { text }).map_err(|err| err.to_string())
 }
 
 #[cfg(test)]

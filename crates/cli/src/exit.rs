@@ -38,7 +38,8 @@ Exit codes:
     6  cancelled
     7  the service can't be reached, or does not accept the sign-in
     1  standard output can't be written; 141 its reader has gone
-With --then the code is that of the last question asked; the first ending that is no answer is the last.";
+With --then the code is that of the last question asked; an ending that is no answer
+ends the row.";
 
 impl Exit {
     /// The exit code.

@@ -1,10 +1,14 @@
 //! Live progress on standard error: a spinner on a terminal, plain lines elsewhere.
 
+mod edged;
+
 use std::io::{self, Write as _};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::time::Instant;
+
+use edged::Edged;
 
 /// How often a spinner turns.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
@@ -49,7 +53,8 @@ impl Progress {
         self.begin = Some(Instant::now());
         self.latest.clear();
         if let Kind::Spinner(bar) = &mut self.kind {
-            let shown = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let shown =
+                ProgressBar::with_draw_target(None, ProgressDrawTarget::term_like(Box::new(Edged::stderr())));
             // A template that does not parse leaves the default one.
             if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
                 shown.set_style(style.tick_chars("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ "));

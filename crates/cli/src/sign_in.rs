@@ -38,6 +38,7 @@ struct Denied {
 }
 
 /// The caller's token. What the command line names wins over the environment; of each, a token over a file over a person.
+/// An empty variable counts as none.
 ///
 /// # Errors
 ///
@@ -46,15 +47,17 @@ pub(crate) async fn sign_in(access: &Access, named: Named) -> anyhow::Result<Bea
     let Access { token, token_file, user, .. } = access;
     let anything_named = named.token || named.token_file || named.user;
     let counts = |this: bool| this || !anything_named;
-    if let Some(token) = token.as_ref().filter(|_| counts(named.token)) {
+    let given = |text: &&String| !text.is_empty();
+    if let Some(token) = token.as_ref().filter(given).filter(|_| counts(named.token)) {
         return Bearer::new(token).context("the given token can't be used");
     }
-    if let Some(path) = token_file.as_ref().filter(|_| counts(named.token_file)) {
+    let path = token_file.as_ref().filter(|path| !path.as_os_str().is_empty());
+    if let Some(path) = path.filter(|_| counts(named.token_file)) {
         let text = std::fs::read_to_string(path).with_context(|| format!("can't read {}", path.display()))?;
         return Bearer::new(&text).with_context(|| format!("the token in {} can't be used", path.display()));
     }
-    if let Some(user) = user.as_ref().filter(|_| counts(named.user)) {
-        let url = access.token_url.as_deref();
+    if let Some(user) = user.as_ref().filter(given).filter(|_| counts(named.user)) {
+        let url = access.token_url.as_deref().filter(|url| !url.is_empty());
         let url =
             url.ok_or_else(|| anyhow!("--user needs ASK_TOKEN_URL, a development issuer's token endpoint"))?;
         return from_issuer(url, user)

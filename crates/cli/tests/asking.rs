@@ -108,6 +108,8 @@ fn a_token_comes_from_a_file_too_and_is_never_shown() {
     assert!(!ran.stderr.contains("from.a.file"));
     let help = service.run(&["--help"]);
     assert!(help.code == Some(0) && !help.stdout.contains("to.ke.n"));
+    let ran = Ran::from(service.command(&["--user", "", Q]).env("ASK_TOKEN", "").output().unwrap());
+    assert!(ran.code == Some(7) && ran.stderr.contains("nobody is signed in"), "{ran:?}");
     let bad = Ran::from(bare(&[Q]).env("ASK_TOKEN", "se cret").output().unwrap());
     assert!(bad.code == Some(7) && !bad.stderr.contains("se cret"), "{bad:?}");
 }
@@ -147,6 +149,22 @@ fn a_service_that_is_not_there_is_told_at_once() {
     assert!(begin.elapsed() < Duration::from_secs(5));
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(7), ""));
     assert!(ran.stderr.contains(&format!("can't reach the service at http://{free}")), "{}", ran.stderr);
+}
+
+#[test]
+fn a_service_behind_tls_is_trusted_through_its_authority_alone() {
+    let (service, certificate) = Service::start_tls(Script { cut_after: Some(4), ..answered() });
+    let path = std::env::temp_dir().join(format!("ask-cli-ca-{}.pem", std::process::id()));
+    std::fs::write(&path, certificate).unwrap();
+    let base = format!("https://localhost:{}/gw/ask", service.address.port());
+    let trusted = service.run(&["--base", &base, "--ca-file", path.to_str().unwrap(), Q]);
+    std::fs::remove_file(&path).unwrap();
+    assert!(trusted.code == Some(0) && trusted.stdout.starts_with("Fastest team: Billing\n"), "{trusted:?}");
+    let seen = service.requests().len();
+    let distrusted = service.run(&["--base", &base, Q]);
+    assert_eq!((distrusted.code, service.requests().len()), (Some(7), seen), "{distrusted:?}");
+    let missing = service.run(&["--base", &base, "--ca-file", "/nonexistent", Q]);
+    assert!(missing.code == Some(7) && missing.stderr.contains("/nonexistent"), "{missing:?}");
 }
 
 #[test]

@@ -30,6 +30,29 @@ fn a_signal_cancels_the_ask_and_says_so() {
 }
 
 #[test]
+fn a_hang_up_that_is_to_be_ignored_is_ignored() {
+    let service = Service::start(held(3));
+    let binary = service.command(&[]).get_program().to_owned();
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(binary).arg(Q);
+    command.envs(
+        service
+            .command(&[])
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))),
+    );
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = command.spawn().unwrap();
+    service.wait_for("/events");
+    send("HUP", &child);
+    assert_eq!(service.run(&["status", "t1"]).stdout, "running; event 8\n");
+    assert!(!service.cancelled());
+    send("TERM", &child);
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert!(ran.code == Some(6) && service.cancelled(), "{ran:?}");
+}
+
+#[test]
 fn a_cancelled_ask_has_its_ending_in_json() {
     let service = Service::start(held(3));
     let child = service.command(&["--json", Q]).spawn().unwrap();

@@ -1,49 +1,53 @@
 //! An answer as text for a terminal: headline, prose, table, definitions, SQL, caveats, path.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use ask_contract::{Answer, PathDetail, Speed};
 
-use super::{Layout, headline, table};
+use super::{Layout, headline, table, wrap};
 use crate::neutral;
+
+/// How far in the entries of a section stand.
+const INDENT: &str = "  ";
 
 /// The answer, each line ended.
 pub(crate) fn text(answer: &Answer, layout: Layout) -> String {
     let style = layout.style;
+    let plain = |line: &str| line.to_owned();
     let mut parts = Vec::new();
     if let Some(figure) = &answer.headline {
         parts.push(format!("{}\n", style.strong(headline::line(figure))));
     }
     let prose = neutral::block(&answer.text);
     if !prose.trim().is_empty() {
-        parts.push(format!("{}\n", prose.trim_end()));
+        let lines = wrap::lines(prose.trim_end(), layout.width.map(usize::from));
+        parts.push(format!("{}\n", lines.join("\n")));
     }
     if let Some(result) = &answer.result {
         parts.push(table::table(result, layout));
     }
+    let width = layout.width.map(|width| usize::from(width).saturating_sub(INDENT.len()));
     if !answer.provenance.is_empty() {
         let entries = answer.provenance.iter().map(|entry| {
             let term = style.strong(neutral::line(&entry.term));
             let source = style.dim(format!("({})", neutral::line(&entry.source)));
             format!("{term}: {} {source}", neutral::block(&entry.statement).trim_end())
         });
-        parts.push(section(&style.strong("Definitions").to_string(), entries));
+        parts.push(section(&style.strong("Definitions"), entries, width, plain));
     }
     if let Some(divergence) = &answer.divergence {
         let entries =
             divergence.iter().map(|(name, value)| format!("{}: {}", neutral::line(name), table::cell(value)));
-        parts.push(section(&style.strong("Without the catalog").to_string(), entries));
+        parts.push(section(&style.strong("Without the catalog"), entries, width, plain));
     }
     if layout.sql && !answer.sql.is_empty() {
-        let entries = answer.sql.iter().map(|sql| dimmed(&neutral::block(sql), layout));
-        parts.push(section(&style.strong("SQL").to_string(), entries));
+        // Never broken, so that it can be copied.
+        let entries = answer.sql.iter().map(|sql| neutral::block(sql).trim().to_owned());
+        parts.push(section(&style.strong("SQL"), entries, None, |line| style.dim(line).to_string()));
     }
     if !answer.caveats.is_empty() {
         let entries = answer.caveats.iter().map(|caveat| format!("! {}", neutral::block(caveat).trim_end()));
-        parts.push(section(
-            &style.warn("Caveats").to_string(),
-            entries.map(|entry| style.warn(entry).to_string()),
-        ));
+        parts.push(section(&style.warn("Caveats"), entries, width, |line| style.warn(line).to_string()));
     }
     parts.push(format!("{}\n", style.dim(path(answer))));
     parts.join("\n")
@@ -71,22 +75,22 @@ pub(super) fn path(answer: &Answer) -> String {
     line
 }
 
-/// A heading with its entries below, indented.
-fn section(heading: &str, entries: impl Iterator<Item = String>) -> String {
+/// A heading with its entries below, indented, each line painted by itself so that no style runs over the indentation.
+fn section(
+    heading: &impl Display,
+    entries: impl Iterator<Item = String>,
+    width: Option<usize>,
+    paint: impl Fn(&str) -> String,
+) -> String {
     let mut text = format!("{heading}\n");
-    for entry in entries {
-        for line in entry.lines() {
-            text.push_str(format!("  {line}").trim_end());
-            text.push('\n');
+    for line in entries.flat_map(|entry| wrap::lines(&entry, width)) {
+        if !line.is_empty() {
+            text.push_str(INDENT);
+            text.push_str(&paint(&line));
         }
+        text.push('\n');
     }
     text
-}
-
-/// Each line dim by itself, so that the style does not run over the indentation.
-fn dimmed(text: &str, layout: Layout) -> String {
-    let lines: Vec<String> = text.trim().lines().map(|line| layout.style.dim(line).to_string()).collect();
-    lines.join("\n")
 }
 
 #[cfg(test)]
@@ -152,6 +156,20 @@ mod tests {
         assert!(shown.chars().all(|char| char == '\n' || !char.is_control()));
         assert!(!shown.contains('\u{202E}'));
         assert_eq!(shown.matches("\u{FFFD}[2Jx").count(), 10);
+    }
+
+    #[test]
+    fn prose_breaks_between_words_and_sql_does_not() {
+        let mut answer = sample::answer();
+        answer.text = "word ".repeat(30);
+        answer.caveats = vec!["caveat ".repeat(30)];
+        answer.sql = vec!["select ".repeat(30)];
+        let shown = text(&answer, Layout { width: Some(50), ..layout() });
+        for line in shown.lines().filter(|line| !line.contains("select") && !line.starts_with("Path")) {
+            assert!(console::measure_text_width(line) <= 50, "{line}");
+        }
+        assert_eq!(shown.lines().filter(|line| line.contains("select")).count(), 1);
+        assert!(shown.contains("  ! caveat") && shown.contains("\n    caveat"));
     }
 
     #[test]

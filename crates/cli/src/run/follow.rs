@@ -241,7 +241,10 @@ fn tell(desk: &mut Desk, body: &EventBody) -> Result<(), Closed> {
                 Format::Markdown => screen.data(&render::markdown(answer, layout))?,
                 Format::Csv => {
                     screen.data(&render::csv(answer))?;
-                    screen.note(render::beside_rows(answer, style));
+                    let beside = render::beside_rows(answer, style);
+                    if !beside.is_empty() {
+                        screen.note(beside);
+                    }
                 }
                 Format::Json => {}
             }

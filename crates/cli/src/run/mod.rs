@@ -80,7 +80,8 @@ async fn client(args: &Args) -> anyhow::Result<Client> {
 }
 
 fn http(access: &Access) -> anyhow::Result<Http> {
-    let Some(path) = &access.ca_file else { return Ok(Http::new()) };
+    let path = access.ca_file.as_ref().filter(|path| !path.as_os_str().is_empty());
+    let Some(path) = path else { return Ok(Http::new()) };
     let mut roots = rustls::RootCertStore::empty();
     let certificates =
         CertificateDer::pem_file_iter(path).with_context(|| format!("can't read {}", path.display()))?;

@@ -7,7 +7,7 @@
 )]
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -83,14 +83,36 @@ pub struct Service {
 
 impl Service {
     pub fn start(script: Script) -> Self {
+        Self::start_with(script, None)
+    }
+
+    /// The same behind TLS; with the certificate to trust, as PEM.
+    pub fn start_tls(script: Script) -> (Self, String) {
+        drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let tls = rustls::ServerConfig::builder()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+        (Self::start_with(script, Some(Arc::new(tls))), made.cert.pem())
+    }
+
+    fn start_with(script: Script, tls: Option<Arc<rustls::ServerConfig>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared { script, state: Mutex::default(), changed: Condvar::new() });
         let serving = Arc::clone(&shared);
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let shared = Arc::clone(&serving);
-                thread::spawn(move || shared.serve(stream.unwrap()));
+                let (shared, tls, stream) = (Arc::clone(&serving), tls.clone(), stream.unwrap());
+                thread::spawn(move || match tls {
+                    None => shared.serve(stream),
+                    Some(tls) => {
+                        let session = rustls::ServerConnection::new(tls).unwrap();
+                        shared.serve(rustls::StreamOwned::new(session, stream));
+                    }
+                });
             }
         });
         Self { address, shared }
@@ -168,8 +190,8 @@ impl Shared {
         self.state.lock().unwrap()
     }
 
-    fn serve(&self, mut stream: TcpStream) {
-        let Some(request) = read_request(&stream) else { return };
+    fn serve(&self, mut stream: impl Connection) {
+        let Some(request) = read_request(&mut stream) else { return };
         self.state().requests.push(request.clone());
         self.changed.notify_all();
         let answer = self.answer(&request);
@@ -177,7 +199,7 @@ impl Shared {
             Some(bytes) => drop(stream.write_all(&bytes)),
             None => drop(self.stream(&mut stream, &request)),
         }
-        drop(stream.shutdown(Shutdown::Both));
+        stream.close();
     }
 
     /// A whole answer, or none for the event stream.
@@ -243,7 +265,7 @@ impl Shared {
         run(ticket, ending.cloned().unwrap_or_else(cancelled))
     }
 
-    fn stream(&self, stream: &mut TcpStream, request: &Request) -> std::io::Result<()> {
+    fn stream(&self, stream: &mut impl Connection, request: &Request) -> std::io::Result<()> {
         let ticket = request.path.rsplit('/').nth(1).unwrap();
         let after: u64 = request.header("last-event-id").map_or(0, |id| id.parse().unwrap());
         let first = {
@@ -282,19 +304,38 @@ impl Shared {
         stream.write_all(b"0\r\n\r\n")
     }
 
-    fn wait_for_cancel(&self, stream: &TcpStream) {
+    fn wait_for_cancel(&self, stream: &mut impl Connection) {
         let deaf = self.script.deaf;
         let waiting = |state: &mut State| deaf || !state.cancelled;
         let wait = Duration::from_secs(20);
         let (state, waited) = self.changed.wait_timeout_while(self.state(), wait, waiting).unwrap();
         drop(state);
         if waited.timed_out() {
-            drop(stream.shutdown(Shutdown::Both));
+            stream.close();
         }
     }
 }
 
-fn read_request(stream: &TcpStream) -> Option<Request> {
+/// A byte stream, with or without TLS.
+trait Connection: Read + Write {
+    fn close(&mut self);
+}
+
+impl Connection for TcpStream {
+    fn close(&mut self) {
+        drop(self.shutdown(Shutdown::Both));
+    }
+}
+
+impl Connection for rustls::StreamOwned<rustls::ServerConnection, TcpStream> {
+    fn close(&mut self) {
+        self.conn.send_close_notify();
+        drop(self.flush());
+        self.sock.close();
+    }
+}
+
+fn read_request(stream: &mut impl Connection) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -320,7 +361,7 @@ fn json_answer(status: u16, body: &impl serde::Serialize) -> Vec<u8> {
     format!("HTTP/1.1 {status} X\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-fn send_chunk(stream: &mut TcpStream, text: &str) -> std::io::Result<()> {
+fn send_chunk(stream: &mut impl Connection, text: &str) -> std::io::Result<()> {
     if text.is_empty() {
         Ok(())
     } else {
