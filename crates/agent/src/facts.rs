@@ -192,7 +192,7 @@ fn caveats(value: &Value, term: &str) -> Vec<String> {
         match noted {
             Some(Value::String(text)) => caveats.push(text.clone()),
             Some(Value::Array(texts)) => {
-                caveats.extend(texts.iter().filter_map(Value::as_str).map(str::to_owned))
+                caveats.extend(texts.iter().filter_map(Value::as_str).map(str::to_owned));
             }
             Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {}
         }

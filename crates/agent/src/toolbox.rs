@@ -59,10 +59,11 @@ impl Toolbox {
 
     /// The full names of a tool on every server of a kind that has it.
     pub(crate) fn having(&self, kind: ToolServerKind, tool: &str) -> Vec<String> {
-        let has = |server: &&Box<dyn ToolServer>| {
-            server.kind() == kind && server.tools().iter().any(|known| known.name == tool)
-        };
-        self.servers.iter().filter(has).map(|server| full_name(server.name(), tool)).collect()
+        self.servers
+            .iter()
+            .filter(|server| server.kind() == kind && server.tools().iter().any(|known| known.name == tool))
+            .map(|server| full_name(server.name(), tool))
+            .collect()
     }
 }
 

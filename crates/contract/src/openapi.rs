@@ -101,7 +101,7 @@ fn paths() -> Value {
             &owned,
         )},
         "/v1/asks/{ticket}": {"get": call(
-            "getAsk", "Where an ask stands, for clients without Server-Sent Events.", &[ticket.clone()],
+            "getAsk", "Where an ask stands, for clients without Server-Sent Events.", std::slice::from_ref(&ticket),
             &[("200", json_body("Its state.", "AskState"))], &owned,
         )},
         "/v1/asks/{ticket}/cancel": {"post": call(
@@ -134,24 +134,28 @@ fn call(
     for code in problems {
         responses.insert(code.status().to_string(), problem(*code));
     }
-    let mut operation = json!({"operationId": id, "summary": summary, "responses": responses});
-    if !parameters.is_empty() {
-        operation["parameters"] = parameters.into();
-    }
-    operation
+    let operation = json!({"operationId": id, "summary": summary, "responses": responses});
+    if parameters.is_empty() { operation } else { with(operation, "parameters", parameters.into()) }
 }
 
-fn with_request(mut operation: Value) -> Value {
-    operation["requestBody"] = json!({
+/// The object with one more member.
+fn with(mut object: Value, name: &str, value: Value) -> Value {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(name.to_owned(), value);
+    }
+    object
+}
+
+fn with_request(operation: Value) -> Value {
+    let body = json!({
         "required": true,
         "content": {"application/json": {"schema": {"$ref": format!("{SCHEMAS}AskRequest")}}},
     });
-    operation
+    with(operation, "requestBody", body)
 }
 
-fn open(mut operation: Value) -> Value {
-    operation["security"] = json!([]);
-    operation
+fn open(operation: Value) -> Value {
+    with(operation, "security", json!([]))
 }
 
 fn parameter(name: &str, description: &str) -> Value {
@@ -170,13 +174,16 @@ fn any_json(description: &str) -> Value {
 }
 
 fn problem(code: ProblemCode) -> Value {
-    let mut response = json!({
+    let response = json!({
         "description": code.title(),
         "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": format!("{SCHEMAS}Problem")}}},
     });
-    if code == ProblemCode::Unauthenticated {
-        response["headers"] =
-            json!({"WWW-Authenticate": {"schema": {"type": "string"}, "description": "`Bearer`."}});
+    if code != ProblemCode::Unauthenticated {
+        return response;
     }
-    response
+    with(
+        response,
+        "headers",
+        json!({"WWW-Authenticate": {"schema": {"type": "string"}, "description": "`Bearer`."}}),
+    )
 }

@@ -1,5 +1,7 @@
 //! A question is found again however it is written.
 
+#![expect(clippy::unwrap_used, clippy::format_collect, reason = "a test says by failing")]
+
 use ask_core::question::QuestionCut;
 use proptest::prelude::*;
 

@@ -91,8 +91,8 @@ async fn a_refused_look_up_closes_its_source_and_the_run_goes_on() {
     };
     let world = World::with_tools(vec![queries(SQL), concludes("Billing.", &[])], closed());
     assert!(matches!(world.ends(task("Which team?")).await, Terminal::Answer(_)));
-    let sent = world.sent.borrow();
-    let Message::User { parts } = &sent[0].messages[0] else { panic!("no user message") };
+    let first = world.sent.borrow()[0].messages[0].clone();
+    let Message::User { parts } = first else { panic!("no user message") };
     assert!(parts[0].contains("Closed to this person: \"no role on sales\""), "{}", parts[0]);
     let world = World::with_tools(vec![gives_up()], closed());
     let Terminal::Refusal(refusal) = world.ends(task("Which team?")).await else { panic!("no refusal") };

@@ -1,5 +1,14 @@
 //! A scripted model, scripted tool servers, and a sink that keeps what it is told.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::wildcard_enum_match_arm,
+    clippy::unnecessary_wraps,
+    reason = "a test says by failing"
+)]
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;

@@ -164,6 +164,7 @@ mod tests {
         Entity { fqn: fqn.into(), kind, term, statement: "means".into(), caveats: vec![caveat.into()] }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "it stands where facts hold an option")]
     fn concluded(answered: bool, entities: &[&str]) -> Option<Conclusion> {
         let entities = entities.iter().map(|name| (*name).to_owned()).collect();
         Some(Conclusion { answered, text: "It is so.".into(), entities, headline: None })

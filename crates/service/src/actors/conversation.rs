@@ -83,7 +83,7 @@ impl Conversation {
         let Some(last) = self.last.take() else { return };
         match last.log.outcome() {
             Some(Outcome::Answer | Outcome::Abstention) => {
-                self.history.extend(last.transcript.unwrap_or_default())
+                self.history.extend(last.transcript.unwrap_or_default());
             }
             Some(Outcome::Refusal | Outcome::Error) | None => {}
         }

@@ -158,10 +158,11 @@ pub fn environment(file: Option<&Path>) -> Result<Source, SettingError> {
 }
 
 /// What is wrong with an env file, without the line: it may hold a secret.
-fn env_file_fault(err: &dotenvy::Error) -> &'static str {
-    match err {
-        dotenvy::Error::Io(_) => "the file can't be read",
-        _ => "a line of it is not NAME=value",
+const fn env_file_fault(err: &dotenvy::Error) -> &'static str {
+    if matches!(err, dotenvy::Error::Io(_)) {
+        "the file can't be read"
+    } else {
+        "a line of it is not NAME=value"
     }
 }
 

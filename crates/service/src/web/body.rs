@@ -29,10 +29,12 @@ pub(super) async fn ask_request(
     }
     let bytes = tokio::time::timeout(ARRIVAL, collect(request, body, quotas.body_bytes))
         .await
-        .unwrap_or_else(|_| Err(invalid("the body did not arrive in time")))?;
+        .unwrap_or_else(|_elapsed| Err(invalid("the body did not arrive in time")))?;
     let mut json = serde_json::Deserializer::from_slice(&bytes);
     let ask: AskRequest = serde_path_to_error::deserialize(&mut json).map_err(|err| invalid(fault(&err)))?;
-    json.end().map_err(|_| invalid("there is something after the JSON object"))?;
+    if json.end().is_err() {
+        return Err(invalid("there is something after the JSON object"));
+    }
     if ask.question.trim().is_empty() {
         return Err(invalid("question: must have at least one character that is not blank"));
     }
@@ -65,7 +67,7 @@ async fn collect(request: &HttpRequest, mut body: Payload, limit: usize) -> Resu
     }
     let mut bytes = BytesMut::new();
     while let Some(chunk) = body.next().await {
-        let chunk = chunk.map_err(|_| invalid("the body could not be read to its end"))?;
+        let Ok(chunk) = chunk else { return Err(invalid("the body could not be read to its end")) };
         if bytes.len() + chunk.len() > limit {
             return Err(too_large());
         }
