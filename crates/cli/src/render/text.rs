@@ -49,7 +49,8 @@ pub(crate) fn text(answer: &Answer, layout: Layout) -> String {
         let entries = answer.caveats.iter().map(|caveat| format!("! {}", neutral::block(caveat).trim_end()));
         parts.push(section(&style.warn("Caveats"), entries, width, |line| style.warn(line).to_string()));
     }
-    parts.push(format!("{}\n", style.dim(path(answer))));
+    let path = wrap::lines(&path(answer), layout.width.map(usize::from));
+    parts.push(path.iter().map(|line| format!("{}\n", style.dim(line))).collect::<Vec<_>>().concat());
     parts.join("\n")
 }
 
@@ -165,7 +166,7 @@ mod tests {
         answer.caveats = vec!["caveat ".repeat(30)];
         answer.sql = vec!["select ".repeat(30)];
         let shown = text(&answer, Layout { width: Some(50), ..layout() });
-        for line in shown.lines().filter(|line| !line.contains("select") && !line.starts_with("Path")) {
+        for line in shown.lines().filter(|line| !line.contains("select")) {
             assert!(console::measure_text_width(line) <= 50, "{line}");
         }
         assert_eq!(shown.lines().filter(|line| line.contains("select")).count(), 1);
