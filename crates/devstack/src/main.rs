@@ -18,7 +18,9 @@ use args::{Args, Verb};
 use up::{Places, Plan, Signals, Stack, StandInPlan, State, Surroundings, read_state};
 
 /// What is logged when nobody asks for more.
-const QUIET_LOGS: &str = "warn";
+///
+/// The servers' own complaints about connections that were cut are left out: a stand-in cuts them on purpose.
+const QUIET_LOGS: &str = "warn,actix_http=off";
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -111,7 +113,7 @@ async fn bring_up(plan: Plan) -> anyhow::Result<()> {
     }
     let file = plan.places.state_file();
     let mut stack = tokio::select! {
-        started = Stack::start(plan) => started?,
+        started = Stack::start(&plan) => started?,
         _ = signals.next() => bail!("stopped while starting"),
     };
     let state = stack.state.clone();
@@ -141,7 +143,7 @@ async fn run(plan: Plan, command: &[OsString], keep_logs: bool) -> anyhow::Resul
     }
     let logs = plan.logs.clone();
     let mut stack = tokio::select! {
-        started = Stack::start(plan) => started?,
+        started = Stack::start(&plan) => started?,
         _ = signals.next() => bail!("stopped while starting"),
     };
     let state = stack.state.clone();

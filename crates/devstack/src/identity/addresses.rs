@@ -39,9 +39,9 @@ impl Addresses {
         self.under("/device")
     }
 
-    /// Where claims are signed as they are.
-    pub fn sign_url(&self) -> String {
-        self.under("/admin/sign")
+    /// Where tokens are made to order.
+    pub fn mint_url(&self) -> String {
+        self.under("/admin/mint")
     }
 
     fn under(&self, path: &str) -> String {

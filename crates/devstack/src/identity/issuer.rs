@@ -151,16 +151,6 @@ impl Issuer {
         key.sign(&Map::new(), &claims)
     }
 
-    /// A token of exactly these claims.
-    ///
-    /// # Errors
-    ///
-    /// When the key does not sign.
-    pub fn sign(&self, claims: &Map<String, Value>) -> Result<String, KeyError> {
-        let key = self.keys().current();
-        key.sign(&Map::new(), claims)
-    }
-
     /// A token made to order.
     ///
     /// # Errors

@@ -27,34 +27,39 @@ impl ModelChoice {
     /// lies around in many environments, and a sample must not spend money that nobody meant to.
     pub(crate) fn from(around: &Surroundings) -> Self {
         let base_url = around.get("DAS_LLM_BASE_URL");
-        if base_url.is_none() && around.get("DAS_LLM_API_KEY").is_none() {
+        let key = around.get("DAS_LLM_API_KEY").or_else(|| around.get("DAS_LLM_API_KEY_FILE"));
+        if base_url.is_none() && key.is_none() {
             return Self::StandIn;
         }
         Self::Endpoint(ModelState {
             stand_in: false,
-            protocol: around.get("DAS_LLM_PROTOCOL").unwrap_or("anthropic").to_owned(),
+            protocol: protocol(around).to_owned(),
             base_url: base_url.unwrap_or("the protocol's own").to_owned(),
         })
     }
 
     /// What the service is told beyond the settings that are there already.
     pub(crate) fn settings(&self, around: &Surroundings, stand_in_url: &str) -> Vec<(&'static str, String)> {
-        match self {
+        let mut settings = match self {
             Self::StandIn => vec![
-                ("DAS_LLM_PROTOCOL", "anthropic".to_owned()),
+                ("DAS_LLM_PROTOCOL", protocol(around).to_owned()),
                 ("DAS_LLM_BASE_URL", stand_in_url.to_owned()),
                 ("DAS_LLM_API_KEY", "stand-in".to_owned()),
                 ("DAS_MODEL", around.get("DAS_MODEL").unwrap_or(STAND_IN).to_owned()),
             ],
-            // Whoever points the sample at an OpenAI-compatible server has chosen what that protocol lacks.
-            Self::Endpoint(model)
-                if model.protocol == "openai" && around.get("DAS_LLM_ACCEPT_DEGRADED").is_none() =>
-            {
-                vec![("DAS_LLM_ACCEPT_DEGRADED", "true".to_owned())]
-            }
             Self::Endpoint(_) => Vec::new(),
+        };
+        // Whoever points the sample at the OpenAI protocol has chosen to go without what it lacks.
+        if protocol(around) == "openai" && around.get("DAS_LLM_ACCEPT_DEGRADED").is_none() {
+            settings.push(("DAS_LLM_ACCEPT_DEGRADED", "true".to_owned()));
         }
+        settings
     }
+}
+
+/// The protocol that the settings name. The stand-in speaks both.
+pub(crate) fn protocol(around: &Surroundings) -> &str {
+    around.get("DAS_LLM_PROTOCOL").unwrap_or("anthropic")
 }
 
 /// The model name that the service asks the stand-in for.
@@ -113,6 +118,13 @@ mod tests {
             Surroundings::from([("DAS_LLM_PROTOCOL", "openai"), ("DAS_LLM_BASE_URL", "http://x/v1")]);
         let settings = ModelChoice::from(&around).settings(&around, "");
         assert_eq!(settings, [("DAS_LLM_ACCEPT_DEGRADED", "true".to_owned())]);
+        let around = Surroundings::from([("DAS_LLM_PROTOCOL", "openai")]);
+        let settings = ModelChoice::from(&around).settings(&around, "http://here");
+        assert!(
+            settings.contains(&("DAS_LLM_BASE_URL", "http://here".to_owned())),
+            "the stand-in speaks it too"
+        );
+        assert!(settings.contains(&("DAS_LLM_ACCEPT_DEGRADED", "true".to_owned())));
         let around = Surroundings::from([
             ("DAS_LLM_PROTOCOL", "openai"),
             ("DAS_LLM_BASE_URL", "http://x/v1"),

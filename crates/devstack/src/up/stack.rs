@@ -11,10 +11,13 @@ use ask_devstack::{identity, sample};
 use serde_json::{Value, json};
 
 use super::child::{Child, Program};
-use super::model::{ModelChoice, StandInPlan};
+use super::model::{ModelChoice, StandInPlan, protocol};
 use super::places::{Places, find_program};
 use super::state::{ModelState, ProcessState, State};
 use super::surroundings::Surroundings;
+
+/// How often a start is tried when ports are lost to others in between.
+const MOST_TRIES: usize = 3;
 
 /// What kind of stack to start.
 #[derive(Debug)]
@@ -34,25 +37,39 @@ pub(crate) struct Stack {
     executor: Child,
     service: Child,
     /// The servers in this process: the issuer, and the model stand-in where it is used.
-    servers: Vec<ServerHandle>,
+    _servers: Vec<Background>,
 }
 
 impl Stack {
     /// Starts everything and waits until all of it answers. What was started ends again when something does not.
     ///
+    /// # Cancel safety
+    ///
+    /// What was started ends when the future is dropped.
+    pub(crate) async fn start(plan: &Plan) -> anyhow::Result<Self> {
+        let mut tries = 1;
+        loop {
+            match Self::try_start(plan).await {
+                Err(err) if tries < MOST_TRIES && plan.port.is_none() && lost_a_port(&err) => tries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// The children are started before the servers in this process, whose addresses are known by then: keys take a
     /// moment to make, and a connection waits at the bound port meanwhile.
-    pub(crate) async fn start(plan: Plan) -> anyhow::Result<Self> {
+    async fn try_start(plan: &Plan) -> anyhow::Result<Self> {
         let Plan { places, logs, port, stand_in, around } = plan;
         let data = places.data_dir();
-        fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
+        fs::create_dir_all(logs).with_context(|| format!("cannot make {}", logs.display()))?;
         sample::write(&data).context("cannot write the sample data")?;
 
         let identity_listener = free_listener()?;
         let model_listener = free_listener()?;
         let model_url = format!("http://{}", model_listener.local_addr()?);
-        let executor_url = format!("http://127.0.0.1:{}", free_port()?);
-        let base_url = format!("http://127.0.0.1:{}", port.map_or_else(free_port, Ok)?);
+        let (executor_port, free_port) = free_ports()?;
+        let executor_url = format!("http://127.0.0.1:{executor_port}");
+        let base_url = format!("http://127.0.0.1:{}", port.unwrap_or(free_port));
 
         let settings = identity::Settings::default();
         let addresses =
@@ -72,10 +89,10 @@ impl Stack {
                 env: around.for_executor(&auth),
             },
             &places.launcher,
-            &logs,
+            logs,
         )?;
 
-        let model = ModelChoice::from(&around);
+        let model = ModelChoice::from(around);
         let mut service_settings = auth.to_vec();
         service_settings.extend([
             ("DAS_ASK_PORT", port_of(&base_url).to_owned()),
@@ -84,7 +101,7 @@ impl Stack {
             ("DAS_OM_MCP_PATH", "/om/mcp".to_owned()),
             ("DAS_SOURCES", sources(&config)?),
         ]);
-        service_settings.extend(model.settings(&around, &model_url));
+        service_settings.extend(model.settings(around, &model_url));
         let mut service = Child::start(
             Program {
                 name: "ask-service",
@@ -93,16 +110,16 @@ impl Stack {
                 env: around.for_service(&service_settings),
             },
             &places.launcher,
-            &logs,
+            logs,
         )?;
 
         let (server, issuer) =
             identity::serve(identity_listener, settings).context("cannot serve the issuer")?;
-        let mut servers = vec![in_background(server)];
+        let mut servers = vec![Background::run(server)];
         let model = match model {
             ModelChoice::StandIn => {
-                servers.push(in_background(stand_in.serve(model_listener)?));
-                ModelState { stand_in: true, protocol: "anthropic".to_owned(), base_url: model_url }
+                servers.push(Background::run(stand_in.serve(model_listener)?));
+                ModelState { stand_in: true, protocol: protocol(around).to_owned(), base_url: model_url }
             }
             ModelChoice::Endpoint(model) => model,
         };
@@ -120,7 +137,7 @@ impl Stack {
             issuer: addresses.url(),
             jwks_url: addresses.jwks_url(),
             token_url: addresses.token_url(),
-            mint_url: addresses.sign_url(),
+            mint_url: addresses.mint_url(),
             scope: issuer.issuer().full_scope(),
             default_user: identity::DEFAULT_PERSON.to_owned(),
             model,
@@ -129,7 +146,7 @@ impl Stack {
             data_dir: data,
             base_url,
         };
-        Ok(Self { state, executor, service, servers })
+        Ok(Self { state, executor, service, _servers: servers })
     }
 
     /// Waits until a part of the stack ends by itself, and names it.
@@ -149,19 +166,32 @@ impl Stack {
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         let service = self.service.stop().await;
         let executor = self.executor.stop().await;
-        for server in self.servers {
-            server.stop(false).await;
-        }
         service.and(executor)
     }
 }
 
-/// Lets a server run by itself.
-fn in_background(server: Server) -> ServerHandle {
-    let handle = server.handle();
-    #[expect(clippy::disallowed_methods, reason = "ends when its handle stops it, or with the process")]
-    drop(actix_rt::spawn(server));
-    handle
+/// Whether a child could not have the port that was free a moment before.
+fn lost_a_port(err: &anyhow::Error) -> bool {
+    err.to_string().contains("in use")
+}
+
+/// A server that runs by itself until this is dropped.
+struct Background(ServerHandle);
+
+impl Background {
+    fn run(server: Server) -> Self {
+        let handle = server.handle();
+        #[expect(clippy::disallowed_methods, reason = "ends when its handle stops it, or with the process")]
+        drop(actix_rt::spawn(server));
+        Self(handle)
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // The request is on its way with the call; nobody is left to wait for the rest.
+        drop(self.0.stop(false));
+    }
 }
 
 fn executor_args(config: &Path, url: &str) -> Vec<OsString> {
@@ -176,9 +206,10 @@ fn free_listener() -> anyhow::Result<TcpListener> {
     TcpListener::bind("127.0.0.1:0").context("no free port")
 }
 
-/// A port that is free now. Another process could take it before ours does; the start then fails and says so.
-fn free_port() -> anyhow::Result<u16> {
-    Ok(free_listener()?.local_addr()?.port())
+/// Two ports that are free now. Another process could take one before ours does; the start is then tried again.
+fn free_ports() -> anyhow::Result<(u16, u16)> {
+    let (first, second) = (free_listener()?, free_listener()?);
+    Ok((first.local_addr()?.port(), second.local_addr()?.port()))
 }
 
 /// The service's list of sources, from the executor's.

@@ -21,7 +21,7 @@ pub(crate) struct State {
     pub(crate) jwks_url: String,
     /// Where a person's name buys a token.
     pub(crate) token_url: String,
-    /// Where any claims are signed, for tests.
+    /// Where tokens are made to order, for tests.
     pub(crate) mint_url: String,
     /// The scope to ask for.
     pub(crate) scope: String,
@@ -73,7 +73,7 @@ impl State {
             ("ASK_SERVICE_LOG", self.service.log.display().to_string()),
         ];
         if self.model.stand_in {
-            all.push(("ASK_MODEL_CONTROL", self.model.base_url.clone()));
+            all.push(("ASK_MODEL_CONTROL", format!("{}/control", self.model.base_url)));
         }
         all
     }

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use url::form_urlencoded;
 
 use super::super::issuer::IssuerError;
@@ -39,20 +39,6 @@ pub(super) async fn mint(state: web::Data<State>, request: HttpRequest, body: we
         Err(err @ IssuerError::Key(_)) => {
             fresh(StatusCode::INTERNAL_SERVER_ERROR, &json!({ "error": err.to_string() }))
         }
-    }
-}
-
-/// `POST /<tenant>/admin/sign` with claims: a token of exactly these.
-pub(super) async fn sign(state: web::Data<State>, request: HttpRequest, body: web::Bytes) -> HttpResponse {
-    if !from_loopback(&request) {
-        return HttpResponse::NotFound().finish();
-    }
-    let Ok(claims) = serde_json::from_slice::<Map<String, Value>>(&body) else {
-        return fresh(StatusCode::BAD_REQUEST, &json!({ "error": "invalid_request" }));
-    };
-    match state.issuer.sign(&claims) {
-        Ok(token) => fresh(StatusCode::OK, &json!({ "token_type": "Bearer", "access_token": token })),
-        Err(err) => fresh(StatusCode::INTERNAL_SERVER_ERROR, &json!({ "error": err.to_string() })),
     }
 }
 

@@ -47,8 +47,7 @@ pub fn serve(listener: TcpListener, settings: Settings) -> io::Result<(Server, H
                     .route("/device", web::get().to(device::page))
                     .route("/device", web::post().to(device::decide))
                     .route("/admin/rotate", web::post().to(admin::rotate))
-                    .route("/admin/mint", web::post().to(admin::mint))
-                    .route("/admin/sign", web::post().to(admin::sign)),
+                    .route("/admin/mint", web::post().to(admin::mint)),
             )
     })
     .workers(1)
