@@ -53,7 +53,9 @@ pub(crate) fn ensure_none(found: Vec<String>) -> Result<(), Failure> {
         return Ok(());
     }
     if more > 0 {
-        text.push_str(&format!("; and {more} more"));
+        text.push_str("; and ");
+        text.push_str(&more.to_string());
+        text.push_str(" more");
     }
     Err(Failure::Wrong(text))
 }
@@ -74,7 +76,8 @@ fn with_sources(err: &dyn std::error::Error) -> String {
     let mut text = err.to_string();
     let mut source = err.source();
     while let Some(inner) = source {
-        text.push_str(&format!(": {inner}"));
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
         source = inner.source();
     }
     text

@@ -207,16 +207,13 @@ impl Ctx {
 
     /// Scripts the model's next replies.
     pub(crate) async fn script(&self, replies: &[Reply]) -> Result<(), Failure> {
-        match &self.control {
-            Some(control) => Ok(control.script(replies).await?),
-            None => not_exercised("needs a scripted model (--model-control)"),
-        }
+        Ok(self.control()?.script(replies).await?)
     }
 
-    /// How many requests the scripted model has received.
-    pub(crate) async fn model_requests(&self) -> Result<Vec<Value>, Failure> {
+    /// The scripted model's control API.
+    pub(crate) fn control(&self) -> Result<&Control, Failure> {
         match &self.control {
-            Some(control) => Ok(control.requests().await?),
+            Some(control) => Ok(control),
             None => not_exercised("needs a scripted model (--model-control)"),
         }
     }
@@ -261,7 +258,7 @@ impl Ctx {
         let mut before = 0;
         if self.control.is_some() {
             self.script(replies).await?;
-            before = self.model_requests().await?.len();
+            before = self.control()?.newest().await?;
         } else if !replies.is_empty() {
             return not_exercised("needs a scripted model (--model-control)");
         }
@@ -270,7 +267,7 @@ impl Ctx {
         let log = self.read(&ticket.id, None).await?;
         let took = begun.elapsed();
         let model_requests = match &self.control {
-            Some(_) => self.model_requests().await?.split_off(before),
+            Some(control) => control.since(before).await?,
             None => Vec::new(),
         };
         let question = body.get("question").and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -1,4 +1,8 @@
 //! The control API of a scripted model: what it shall reply next, and what it was sent.
+//!
+//! `POST {base}/script` takes a JSON list of replies that are given in order and replaces what is left of the last one;
+//! a reply has `text`, `calls` (`name`, `args`), `delay_head_ms`, or instead of a reply `status`, or `cut_after_bytes`.
+//! `GET {base}/requests` lists what the model was sent, each entry with its `number`, headers and body.
 
 use serde_json::{Value, json};
 use url::Url;
@@ -36,7 +40,11 @@ impl Reply {
 
     /// A turn that fails.
     pub(crate) fn fault(fault: Fault) -> Self {
-        Self { fault: Some(fault), text: "half of a rep".to_owned(), ..Self::default() }
+        Self {
+            fault: Some(fault),
+            text: "half of a reply that is never whole ".repeat(20),
+            ..Self::default()
+        }
     }
 
     /// The same with one more call in the same turn.
@@ -54,14 +62,13 @@ impl Reply {
     fn json(&self) -> Value {
         let calls: Vec<_> =
             self.calls.iter().map(|(name, args)| json!({"name": name, "args": args})).collect();
-        let mut reply = json!({"text": self.text, "calls": calls, "delay_ms": self.delay_ms});
-        if let (Some(fault), Some(members)) = (self.fault, reply.as_object_mut()) {
-            match fault {
-                Fault::Status(status) => members.insert("status".to_owned(), json!(status)),
-                Fault::Truncated => members.insert("truncate".to_owned(), json!(true)),
-            };
+        match self.fault {
+            Some(Fault::Status(status)) => json!({"status": status, "delay_head_ms": self.delay_ms}),
+            Some(Fault::Truncated) => {
+                json!({"text": self.text, "cut_after_bytes": 120, "delay_head_ms": self.delay_ms})
+            }
+            None => json!({"text": self.text, "calls": calls, "delay_head_ms": self.delay_ms}),
         }
-        reply
     }
 }
 
@@ -106,19 +113,34 @@ impl Control {
         }
     }
 
-    /// Every request that the model was sent, oldest first.
-    pub(crate) async fn requests(&self) -> Result<Vec<Value>, ControlError> {
+    /// The number of the newest request that the model was sent, 0 before the first.
+    pub(crate) async fn newest(&self) -> Result<u64, ControlError> {
+        let requests = self.requests().await?;
+        Ok(requests.iter().zip(1..).map(|(request, place)| number(request, place)).max().unwrap_or_default())
+    }
+
+    /// The requests that came after that number, oldest first.
+    pub(crate) async fn since(&self, newest: u64) -> Result<Vec<Value>, ControlError> {
+        let requests = self.requests().await?.into_iter().zip(1..);
+        Ok(requests
+            .filter(|(request, place)| number(request, *place) > newest)
+            .map(|(request, _)| request)
+            .collect())
+    }
+
+    async fn requests(&self) -> Result<Vec<Value>, ControlError> {
         let answer = self.http.send(&Request::new("GET", self.url("requests"))).await?;
         if answer.status() != 200 {
             return Err(ControlError::Status(answer.status()));
         }
         match answer.json() {
             Some(Value::Array(requests)) => Ok(requests),
-            Some(Value::Object(mut members)) => match members.remove("requests") {
-                Some(Value::Array(requests)) => Ok(requests),
-                _ => Err(ControlError::Shape),
-            },
             _ => Err(ControlError::Shape),
         }
     }
+}
+
+/// A request's own number, since old ones may be forgotten, else its place in the list.
+fn number(request: &Value, place: u64) -> u64 {
+    request.get("number").and_then(Value::as_u64).unwrap_or(place)
 }

@@ -9,7 +9,7 @@ use clap::Parser;
 /// Every check prints `ok`, `FAIL` or `skip`; the exit code is the verdict. A check that can't be exercised
 /// counts as failed, except the four model behaviours, which are skipped until `--behaviour` is given.
 #[derive(Debug, Clone, Parser)]
-#[command(name = "ask-conformance", version)]
+#[command(name = "ask-conformance", version, args_override_self = true)]
 pub struct Options {
     /// Root of the service, without `/v1`.
     #[arg(long, env = "ASK_BASE_URL", default_value = "http://127.0.0.1:8091")]
@@ -71,7 +71,8 @@ pub struct Options {
     #[arg(long, default_value = "api://data-agent-service/access_as_user")]
     pub scope: String,
 
-    /// An endpoint that signs any claims posted to it as JSON, for tokens that are wrong in one way.
+    /// An endpoint that signs any claims, for tokens that are wrong in one way: `POST {"claims": {..}}` gives
+    /// `{"access_token": ..}`.
     #[arg(long, env = "ASK_MINT_URL")]
     pub mint_url: Option<String>,
 
@@ -128,7 +129,7 @@ pub struct Options {
     #[arg(long)]
     pub json: Option<PathBuf>,
 
-    /// Write the report as JUnit XML.
+    /// Write the report as `JUnit` XML.
     #[arg(long)]
     pub junit: Option<PathBuf>,
 

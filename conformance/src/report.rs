@@ -1,4 +1,4 @@
-//! The verdict: as lines for people, as JSON and as JUnit XML for programs.
+//! The verdict: as lines for people, as JSON and as `JUnit` XML for programs.
 
 use std::fmt::Write as _;
 use std::time::Duration;

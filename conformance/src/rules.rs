@@ -200,7 +200,7 @@ pub(crate) fn frames(log: &Log) -> Vec<String> {
 pub(crate) fn envelope(log: &Log, ticket: &str, conversation: &str) -> Vec<String> {
     let mut found = Vec::new();
     for event in &log.events {
-        if !event.data.get("seq").is_some_and(|seq| seq.as_u64().is_some_and(|seq| seq >= 1)) {
+        if event.data.get("seq").and_then(Value::as_u64).is_none_or(|seq| seq < 1) {
             found.push(format!("{}.seq is {}", event.kind(), shown(event.data.get("seq"))));
         }
         if event.text("ticket") != ticket {

@@ -111,8 +111,9 @@ async fn one(ctx: &Ctx, check: &Check, deadline: Instant) -> CheckResult {
         return result(Status::Failed, "the total time is over".to_owned());
     }
     // What a check before has left in the script must not answer here.
-    if let Some(control) = ctx.control.as_ref().filter(|_| !check.behaviour) {
-        let quick = vec![ctx.conclude("cannot_answer", "Nothing was found."); 12];
+    if let Some(control) = &ctx.control {
+        let replies = if check.behaviour { 0 } else { 12 };
+        let quick = vec![ctx.conclude("cannot_answer", "Nothing was found."); replies];
         if let Err(err) = control.script(&quick).await {
             return result(Status::Failed, format!("could not be exercised: {err}"));
         }

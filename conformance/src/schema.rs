@@ -35,7 +35,7 @@ impl Schemas {
     /// Reads them from `given`, else from the service, else from the working directory or the repository.
     pub(crate) async fn find(given: Option<&str>, base: &Url, http: &Client) -> Result<Self, SchemaError> {
         if let Some(place) = given {
-            return match Url::parse(place).ok().filter(|url| url.has_host()) {
+            return match Url::parse(place).ok().filter(Url::has_host) {
                 Some(url) => from_service(&url, OPENAPI, http).await,
                 None => from_directory(Path::new(place)),
             };

@@ -50,10 +50,10 @@ impl Seen {
                 *self.model.borrow_mut() = Some(model.to_owned());
             }
         }
-        if let Ok(schemas) = &self.schemas {
-            if let Some(reason) = schemas.event(&event.data) {
-                self.invalid.borrow_mut().insert(format!("{}: {reason}", event.kind()));
-            }
+        if let Ok(schemas) = &self.schemas
+            && let Some(reason) = schemas.event(&event.data)
+        {
+            self.invalid.borrow_mut().insert(format!("{}: {reason}", event.kind()));
         }
     }
 

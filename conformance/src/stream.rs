@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tokio::time::{Duration, Instant};
 
-use crate::http::{Body, Head, HttpError};
+use crate::http::{Body, Head};
 use crate::log::{End, Event, Log, Quiet};
 use crate::seen::Seen;
 use crate::sse::Reader;
@@ -92,7 +92,6 @@ impl EventStream {
                 return true;
             }
             Ok(Ok(None)) => End::Clean,
-            Ok(Err(err @ (HttpError::Truncated | HttpError::Chunking))) => End::Broken(err.to_string()),
             Ok(Err(err)) => End::Broken(err.to_string()),
             Err(_) => return false,
         };

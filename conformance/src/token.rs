@@ -196,7 +196,7 @@ async fn minted(
 /// Has an issuer sign these claims.
 pub(crate) async fn mint(http: &Client, mint_url: &str, claims: &Value) -> Maybe {
     let url = Url::parse(mint_url).map_err(|err| format!("{mint_url}: {err}"))?;
-    let request = Request::new("POST", url).body("application/json", claims.to_string());
+    let request = Request::new("POST", url).body("application/json", json!({"claims": claims}).to_string());
     let answer = http.send(&request).await.map_err(|err| format!("the mint endpoint: {err}"))?;
     token_in(&answer.body)
         .filter(|_| (200..300).contains(&answer.status()))
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn altered_tokens_keep_their_signature_and_change_their_claims() {
         let altered = altered(&genuine("RS256")).unwrap();
-        assert!(altered.expose().ends_with(".c2ln"));
+        assert_eq!(altered.expose().rsplit('.').next(), Some("c2ln"));
         assert_ne!(altered.claims(), genuine("RS256").claims());
     }
 

@@ -72,12 +72,16 @@ fn terminal(log: &Log, kind: &str) -> Result<Value, Failure> {
     }
 }
 
+fn shown(event: &Value, member: &str) -> String {
+    event.get(member).map(Value::to_string).unwrap_or_default()
+}
+
 async fn refusal(ctx: &Ctx) -> Verdict {
     let bearer = had("a user whom the sources refuse", &ctx.ids.refused)?;
     let log = alone(ctx, bearer, &ctx.options.refused_question).await?;
     ensure(log.first("answer").is_none(), || log.outline())?;
     let refusal = terminal(&log, "refusal")?;
-    Ok(format!("{}: {}", refusal["what"], refusal["detail"]))
+    Ok(format!("{}: {}", shown(&refusal, "what"), shown(&refusal, "detail")))
 }
 
 async fn abstention(ctx: &Ctx) -> Verdict {
@@ -93,9 +97,11 @@ async fn abstention(ctx: &Ctx) -> Verdict {
 async fn path(ctx: &Ctx) -> Verdict {
     let log = alone(ctx, &ctx.ids.first, &ctx.options.catalog_question).await?;
     let answer = terminal(&log, "answer")?;
-    ensure(answer.pointer("/path/speed") == Some(&json!("fast")), || format!("path is {}", answer["path"]))?;
-    ensure(answer.get("sql") == Some(&json!([])), || format!("sql is {}", answer["sql"]))?;
-    Ok(answer["path"].to_string())
+    ensure(answer.pointer("/path/speed") == Some(&json!("fast")), || {
+        format!("path is {}", shown(&answer, "path"))
+    })?;
+    ensure(answer.get("sql") == Some(&json!([])), || format!("sql is {}", shown(&answer, "sql")))?;
+    Ok(shown(&answer, "path"))
 }
 
 /// What the first answer may have been about: the cells of its first row and its headline.
@@ -116,10 +122,13 @@ async fn memory(ctx: &Ctx) -> Verdict {
     ensure(!names.is_empty(), || "the first answer names nothing in its first row or headline".to_owned())?;
     let second = asked(ctx, &ctx.ids.first, &conversation, &ctx.options.memory_follow_up).await?;
     let answer = terminal(&second, "answer")?;
-    let said = format!("{} {} {}", answer["text"], answer["sql"], answer["result"]).to_lowercase();
+    let said = format!("{} {} {}", shown(&answer, "text"), shown(&answer, "sql"), shown(&answer, "result"))
+        .to_lowercase();
     let resolved = names.iter().find(|name| said.contains(name.as_str()));
     match resolved {
         Some(name) => Ok(format!("the second answer is about {name:?}")),
-        None => wrong(format!("the first answer named {names:?}, the second said {}", answer["text"])),
+        None => {
+            wrong(format!("the first answer named {names:?}, the second said {}", shown(&answer, "text")))
+        }
     }
 }

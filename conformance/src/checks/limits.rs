@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::check::{Check, Failure, Verdict, check, ensure, ensure_none, not_exercised};
 use crate::ctx::{Ctx, Run};
 use crate::log::{Event, Log};
-use crate::model::Reply;
 use crate::rules;
 
 pub(super) fn checks() -> Vec<Check> {
@@ -52,7 +51,7 @@ async fn overflow(ctx: &Ctx) -> Result<Rc<Run>, Failure> {
     let turns = ctx.options.max_steps.saturating_sub(2).clamp(1, 10);
     let calls = (limit + 12).div_ceil(turns);
     let quick = ctx.options.quick_tool.as_str();
-    let turn = (1..calls).fold(Reply::call(quick, json!({})), |turn, _| turn.and(quick, json!({})));
+    let turn = (1..calls).fold(ctx.query(&ctx.options.sql), |turn, _| turn.and(quick, json!({})));
     let mut script = vec![turn; usize::try_from(turns).unwrap_or(1)];
     script.push(ctx.conclude("cannot_answer", "Nothing."));
     let mut run = ctx.run(NAME, &ctx.question(), &script).await?;

@@ -84,7 +84,7 @@ async fn per_user(ctx: &Ctx) -> Verdict {
     )
     .await?;
     ctx.script(&[ctx.conclude("cannot_answer", "Nothing.")]).await?;
-    let before = ctx.model_requests().await?.len();
+    let before = ctx.control()?.newest().await?;
     let conversation = ctx.conversation_of(other).await?;
     let ticket = ctx.ask_as(other, &conversation, &ctx.question()).await?;
     let deadline = tokio::time::Instant::now() + ctx.limit();
@@ -96,7 +96,7 @@ async fn per_user(ctx: &Ctx) -> Verdict {
         ensure(tokio::time::Instant::now() < deadline, || "the second user's run did not end".to_owned())?;
         tokio::time::sleep(std::time::Duration::from_millis(30)).await;
     }
-    let requests = ctx.model_requests().await?.split_off(before);
+    let requests = ctx.control()?.since(before).await?;
     ensure(!holds(&requests, "ingfisher"), || {
         "the first user's turn was sent for the second user".to_owned()
     })?;
@@ -107,7 +107,7 @@ async fn bearer(ctx: &Ctx) -> Verdict {
     let run = ctx.answered().await?;
     let token = ctx.ids.first.expose();
     let signature = token.rsplit_once('.').map_or(token, |(_, signature)| signature);
-    let all = ctx.model_requests().await?;
+    let all = ctx.control()?.since(0).await?;
     ensure(!all.is_empty(), || "the model saw no request".to_owned())?;
     ensure(!holds(&all, signature), || "a model request holds the caller's bearer".to_owned())?;
     Ok(format!("{} model requests of this run's {}", all.len(), run.model_requests.len()))

@@ -225,6 +225,9 @@ async fn log_bearer(ctx: &Ctx) -> Verdict {
     let path = service_log(ctx)?;
     let forged = crate::token::forged(&ctx.ids.first).map_err(Failure::NotExercised)?;
     ctx.get("/v1/asks/x", Some(&forged)).await?;
+    let script = [ctx.query(&ctx.options.sql), ctx.conclude("answer", "Some.")];
+    let script: &[_] = if ctx.control.is_some() { &script } else { &[] };
+    ctx.run("logged", &ctx.question(), script).await?;
     tokio::time::sleep(Duration::from_millis(200)).await;
     let text = text_of(path)?;
     let others = [&ctx.ids.other, &ctx.ids.refused, &ctx.ids.expired, &ctx.ids.no_scope];

@@ -164,7 +164,8 @@ async fn unicode(ctx: &Ctx) -> Verdict {
 async fn escaped(ctx: &Ctx) -> Verdict {
     let quoted = json!({"question": QUESTION}).to_string();
     said_as(ctx, &quoted).await?;
-    let units: String = QUESTION.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+    let escape = |unit| format!("\\u{unit:04x}").into_bytes().into_iter().map(char::from);
+    let units: String = QUESTION.encode_utf16().flat_map(escape).collect();
     said_as(ctx, &units).await?;
     said_as(ctx, &json!(quoted).to_string()).await
 }

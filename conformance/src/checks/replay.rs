@@ -133,7 +133,7 @@ async fn definite(ctx: &Ctx, ticket: &Ticket, whole: &Log, value: &[u8]) -> Resu
                 std::rc::Rc::clone(&ctx.seen),
             );
             let log = stream.rest(std::time::Duration::from_secs(5)).await;
-            ensure_none(rules::closes(&log)).map_err(|_| {
+            ensure_none(rules::closes(&log)).map_err(|_open| {
                 Failure::Wrong(format!("Last-Event-ID {shown:?} got a stream that is {:?}", log.end))
             })?;
             let before = log.events.first().map_or(0, |event| event.seq().saturating_sub(1));
