@@ -9,6 +9,7 @@
 
 mod accepted;
 mod freshness;
+mod hostile;
 mod issuer;
 mod memory;
 mod refused;
