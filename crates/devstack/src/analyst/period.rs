@@ -1,0 +1,384 @@
+//! Periods of time that a question names.
+
+use time::{Date, Duration, Month};
+
+use super::question::{Question, Role};
+
+/// A span that periods and groups are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grain {
+    Day,
+    Month,
+    Quarter,
+    Year,
+    FiscalQuarter,
+    FiscalYear,
+}
+
+impl Grain {
+    /// Whether the fiscal year decides it.
+    pub(crate) fn is_fiscal(self) -> bool {
+        matches!(self, Self::FiscalQuarter | Self::FiscalYear)
+    }
+
+    /// As people say it.
+    pub(crate) fn named(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Month => "month",
+            Self::Quarter => "quarter",
+            Self::Year => "year",
+            Self::FiscalQuarter => "fiscal quarter",
+            Self::FiscalYear => "fiscal year",
+        }
+    }
+}
+
+/// How the fiscal year lies in the calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fiscal {
+    /// The month on whose first day it starts, 1 to 12.
+    pub(crate) month: u8,
+    /// It is named after the calendar year in which it ends.
+    pub(crate) named_by_end: bool,
+}
+
+impl Fiscal {
+    /// The calendar year itself: what is assumed where nobody says otherwise.
+    pub(crate) const CALENDAR: Self = Self { month: 1, named_by_end: false };
+
+    /// Reads it from the words of a definition.
+    pub(crate) fn defined_by(text: &str) -> Option<Self> {
+        let lower = text.to_lowercase();
+        let words: Vec<&str> =
+            lower.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let starts = words.iter().position(|word| word.starts_with("start") || word.starts_with("begin"))?;
+        let month = words.iter().skip(starts).find_map(|word| month_named(word))?;
+        Some(Self { month, named_by_end: lower.contains("year in which it ends") })
+    }
+
+    fn first_year(self, year: i32) -> i32 {
+        if self.named_by_end && self.month > 1 { year - 1 } else { year }
+    }
+}
+
+/// A period.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Period {
+    /// From the first day up to, and without, the second; either may be open.
+    Days { from: Option<Date>, until: Option<Date>, label: String, fiscal: bool },
+    /// A whole span counted back from the newest data: 0 is the one they lie in.
+    Back { grain: Grain, spans: i32 },
+}
+
+impl Period {
+    /// Whether it needs the definition of the fiscal year.
+    pub(crate) fn is_fiscal(&self) -> bool {
+        match self {
+            Self::Days { fiscal, .. } => *fiscal,
+            Self::Back { grain, .. } => grain.is_fiscal(),
+        }
+    }
+
+    /// As part of a sentence.
+    pub(crate) fn said(&self) -> String {
+        match self {
+            Self::Days { from: Some(from), until: Some(until), label, fiscal: true } => {
+                format!("{label} ({} to {})", day(*from), day(*until - Duration::DAY))
+            }
+            Self::Days { label, .. } => label.clone(),
+            Self::Back { grain, spans: 0 } => {
+                format!("in the {} of the newest data", grain.named())
+            }
+            Self::Back { grain, .. } => {
+                format!("in the last full {} before that of the newest data", grain.named())
+            }
+        }
+    }
+}
+
+fn day(date: Date) -> String {
+    format!("{} {} {}", date.day(), date.month(), date.year())
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+fn month_named(word: &str) -> Option<u8> {
+    let exact = |(name, number): (&&str, u8)| {
+        let short = word.len() == 3 || word == "sept";
+        (*name == word || (short && name.starts_with(word))).then_some(number)
+    };
+    MONTHS.iter().zip(1_u8..).find_map(exact)
+}
+
+fn year_named(word: &str) -> Option<i32> {
+    let year = word.parse().ok()?;
+    (word.len() == 4 && (1990..2100).contains(&year)).then_some(year)
+}
+
+/// `FY2025`, `FY25`, `2025`, `25`.
+fn fiscal_year_named(word: &str) -> Option<i32> {
+    let digits = word.strip_prefix("fy").unwrap_or(word);
+    if digits.len() == 2 {
+        return digits.parse::<i32>().ok().map(|year| 2000 + year);
+    }
+    year_named(digits)
+}
+
+fn first_of(year: i32, month: i32) -> Option<Date> {
+    let months = year * 12 + month - 1;
+    let month = u8::try_from(months.rem_euclid(12) + 1).ok()?;
+    Date::from_calendar_date(months.div_euclid(12), Month::try_from(month).ok()?, 1).ok()
+}
+
+fn months(year: i32, month: i32, count: i32, label: String, fiscal: bool) -> Option<Period> {
+    Some(Period::Days {
+        from: Some(first_of(year, month)?),
+        until: Some(first_of(year, month + count)?),
+        label,
+        fiscal,
+    })
+}
+
+/// A period found in the words from `at` on, and how many words it takes.
+fn named_at(question: &Question, at: usize, fiscal: Fiscal) -> Option<(Period, usize)> {
+    let word = question.lower(at);
+    let next = question.lower(at + 1);
+    let after = question.lower(at + 2);
+    let start = i32::from(fiscal.month);
+    let fiscal_year = |year: i32| {
+        let label = format!("in fiscal year {year}");
+        months(fiscal.first_year(year), start, 12, label, true)
+    };
+    let fiscal_quarter = |quarter: i32, year: i32| {
+        let label = format!("in fiscal quarter {quarter} of {year}");
+        months(fiscal.first_year(year), start + 3 * (quarter - 1), 3, label, true)
+    };
+    let is_fiscal = |word: &str| ["fiscal", "financial"].contains(&word);
+    if is_fiscal(word) && next == "year" {
+        return Some((fiscal_year(fiscal_year_named(after)?)?, 3));
+    }
+    if word == "fy" || is_fiscal(word) {
+        if let Some(year) = fiscal_year_named(next) {
+            return Some((fiscal_year(year)?, 2));
+        }
+        if let Some(quarter) = quarter_named(next) {
+            let (year, taken) = year_after(question, at + 2)?;
+            return Some((fiscal_quarter(quarter, year)?, taken + 2));
+        }
+    }
+    if word.starts_with("fy") {
+        return Some((fiscal_year(fiscal_year_named(word)?)?, 1));
+    }
+    if let Some(quarter) = quarter_named(word) {
+        let (year, taken) = year_after(question, at + 1)?;
+        let before = question.lower(at + taken);
+        if before.starts_with("fy")
+            || (taken > 1 && (at..=at + taken).any(|at| is_fiscal(question.lower(at))))
+        {
+            return Some((fiscal_quarter(quarter, year)?, taken + 1));
+        }
+        let label = format!("in the {} quarter of {year}", ordinal(quarter));
+        return Some((months(year, 3 * quarter - 2, 3, label, false)?, taken + 1));
+    }
+    if let Some(month) = month_named(word)
+        && let Some((year, taken)) = year_after(question, at + 1)
+    {
+        let name = MONTHS.get(usize::from(month) - 1).copied().unwrap_or_default();
+        let label = format!("in {}{} {year}", name.get(..1)?.to_uppercase(), name.get(1..)?);
+        return Some((months(year, i32::from(month), 1, label, false)?, taken + 1));
+    }
+    let year = year_named(word)?;
+    if let Some(quarter) = quarter_named(next) {
+        let label = format!("in the {} quarter of {year}", ordinal(quarter));
+        return Some((months(year, 3 * quarter - 2, 3, label, false)?, 2));
+    }
+    Some((months(year, 1, 12, format!("in {year}"), false)?, 1))
+}
+
+fn ordinal(quarter: i32) -> &'static str {
+    match quarter {
+        1 => "first",
+        2 => "second",
+        3 => "third",
+        _ => "fourth",
+    }
+}
+
+fn quarter_named(word: &str) -> Option<i32> {
+    let number = word.strip_prefix('q')?.parse().ok()?;
+    (1..=4).contains(&number).then_some(number)
+}
+
+/// A year that follows, perhaps after `of`, `in` or `fiscal year`, and how many words that takes.
+fn year_after(question: &Question, at: usize) -> Option<(i32, usize)> {
+    for skipped in 0..=3 {
+        let word = question.lower(at + skipped);
+        if let Some(year) =
+            year_named(word).or_else(|| fiscal_year_named(word).filter(|_| word.starts_with("fy")))
+        {
+            return Some((year, skipped + 1));
+        }
+        if !["of", "in", "the", "fiscal", "financial", "year", "fy"].contains(&word) {
+            return None;
+        }
+    }
+    None
+}
+
+/// The grain that a word or two name.
+pub(crate) fn grain_at(question: &Question, at: usize) -> Option<(Grain, usize)> {
+    let word = question.lower(at);
+    let fiscal = ["fiscal", "financial", "business"].contains(&word);
+    let unit = if fiscal { question.lower(at + 1) } else { word };
+    let taken = if fiscal { 2 } else { 1 };
+    let grain = match unit.trim_end_matches('s') {
+        "day" | "daily" | "date" => Grain::Day,
+        "month" | "monthly" => Grain::Month,
+        "quarter" | "quarterly" if fiscal => Grain::FiscalQuarter,
+        "quarter" | "quarterly" => Grain::Quarter,
+        "year" | "yearly" | "annual" | "annually" if fiscal => Grain::FiscalYear,
+        "year" | "yearly" | "annual" | "annually" => Grain::Year,
+        _ => return None,
+    };
+    Some((grain, taken))
+}
+
+/// Takes the period out of a question: its words get their role.
+pub(crate) fn take_period(question: &mut Question, fiscal: Fiscal) -> Option<Period> {
+    for at in 0..question.words.len() {
+        if question.role(at).is_some_and(|role| role != Role::Joining) {
+            continue;
+        }
+        if let Some((found, taken)) = named_at(question, at, fiscal) {
+            let before = at.checked_sub(1).map_or("", |at| question.lower(at)).to_owned();
+            question.mark(at..at + taken, Role::Time);
+            if before == "calendar" || ["since", "after", "before", "until"].contains(&before.as_str()) {
+                question.mark(at - 1..at, Role::Time);
+            }
+            if question.lower(at.wrapping_sub(1)) == "year" || before == "year" {
+                question.mark(at - 1..at, Role::Time);
+                question.mark_any(&["calendar"], Role::Time);
+            }
+            let second = second_of_range(question, at + taken, fiscal);
+            return Some(bounded(found, &before, second));
+        }
+        if let Some((found, taken)) = relative_at(question, at) {
+            question.mark(at..at + taken, Role::Time);
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// `from January 2025 to March 2025`, `between 2024 and 2025`.
+fn second_of_range(question: &mut Question, at: usize, fiscal: Fiscal) -> Option<Period> {
+    let ranged = question.has_any(&["between", "from"]);
+    if !ranged || !["and", "to", "until", "through"].contains(&question.lower(at)) {
+        return None;
+    }
+    let (found, taken) = named_at(question, at + 1, fiscal)?;
+    question.mark(at..at + 1 + taken, Role::Time);
+    Some(found)
+}
+
+fn bounded(found: Period, before: &str, second: Option<Period>) -> Period {
+    let Period::Days { from, until, label, fiscal } = found else {
+        return found;
+    };
+    let name = label.trim_start_matches("in ").trim_start_matches("the ").to_owned();
+    if let Some(Period::Days { until: end, label: last, .. }) = second {
+        let last = last.trim_start_matches("in ").to_owned();
+        return Period::Days { from, until: end, label: format!("from {name} to {last}"), fiscal };
+    }
+    let (from, until, label) = match before {
+        "since" => (from, None, format!("since {name}")),
+        "after" => (until, None, format!("after {name}")),
+        "before" => (None, from, format!("before {name}")),
+        "until" => (None, until, format!("until the end of {name}")),
+        _ => (from, until, label),
+    };
+    Period::Days { from, until, label, fiscal }
+}
+
+/// `last year`, `previous fiscal quarter`, `this month`.
+fn relative_at(question: &Question, at: usize) -> Option<(Period, usize)> {
+    let spans = match question.lower(at) {
+        "last" | "previous" | "past" => 1,
+        "this" | "current" => 0,
+        _ => return None,
+    };
+    let (grain, taken) = grain_at(question, at + 1)?;
+    Some((Period::Back { grain, spans }, taken + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::date;
+
+    use super::{Fiscal, Grain, Period, Question, take_period};
+
+    const APRIL: Fiscal = Fiscal { month: 4, named_by_end: false };
+
+    fn days(text: &str, fiscal: Fiscal) -> (Option<time::Date>, Option<time::Date>) {
+        match take_period(&mut Question::new(text), fiscal) {
+            Some(Period::Days { from, until, .. }) => (from, until),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn named_periods_become_days() {
+        let year = (Some(date!(2025 - 04 - 01)), Some(date!(2026 - 04 - 01)));
+        for text in [
+            "net revenue in fiscal year 2025",
+            "net revenue in FY2025?",
+            "net revenue FY 25",
+            "revenue for financial year 2025",
+            "revenue in fiscal 2025",
+        ] {
+            assert_eq!(days(text, APRIL), year, "{text}");
+        }
+        let quarter = (Some(date!(2025 - 07 - 01)), Some(date!(2025 - 10 - 01)));
+        for text in ["fiscal Q2 2025", "Q2 of fiscal year 2025", "Q2 FY2025", "in Q3 2025", "2025 Q3"] {
+            assert_eq!(days(text, APRIL), quarter, "{text}");
+        }
+        let may = (Some(date!(2025 - 05 - 01)), Some(date!(2025 - 06 - 01)));
+        assert_eq!(days("tickets in May 2025", APRIL), may);
+        let year = (Some(date!(2024 - 01 - 01)), Some(date!(2025 - 01 - 01)));
+        assert_eq!(days("tickets in 2024", APRIL), year);
+        assert_eq!(days("tickets since 2024", APRIL), (year.0, None));
+        assert_eq!(days("tickets before 2024", APRIL), (None, year.0));
+        let range = (Some(date!(2024 - 03 - 01)), Some(date!(2025 - 07 - 01)));
+        assert_eq!(days("from March 2024 to June 2025", APRIL), range);
+    }
+
+    #[test]
+    fn a_year_named_after_its_end_starts_a_year_earlier() {
+        let text = "It starts on 1 October and is named after the calendar year in which it ends.";
+        let fiscal = Fiscal::defined_by(text).unwrap();
+        let year = (Some(date!(2024 - 10 - 01)), Some(date!(2025 - 10 - 01)));
+        assert_eq!(days("fiscal year 2025", fiscal), year);
+    }
+
+    #[test]
+    fn relative_periods_are_counted_back() {
+        let found = take_period(&mut Question::new("from last fiscal year"), APRIL);
+        let grain = Grain::FiscalYear;
+        assert_eq!(found, Some(Period::Back { grain, spans: 1 }));
+        assert_eq!(take_period(&mut Question::new("may we see it?"), APRIL), None);
+    }
+}
