@@ -167,11 +167,14 @@ async fn status(places: &Places) -> anyhow::Result<u8> {
     tell(&state).map(|()| 0)
 }
 
-/// The stack that the state file tells of, if it answers.
+/// The stack that the state file tells of, if its service and its issuer answer: a file left behind may name ports that
+/// are others' by now.
 async fn running(places: &Places) -> Option<State> {
     let state = read_state(&places.state_file())?;
     let client = awc::Client::builder().disable_redirects().timeout(Duration::from_secs(1)).finish();
-    up::is_healthy(&client, &state.health_url()).await.then_some(state)
+    let answers =
+        up::is_healthy(&client, &state.health_url()).await && up::is_healthy(&client, &state.jwks_url).await;
+    answers.then_some(state)
 }
 
 fn tell(state: &State) -> anyhow::Result<()> {
