@@ -31,8 +31,26 @@ pub(crate) struct FactBook {
     pub(crate) facts: RunFacts,
     /// Tables by name, with the source that has each.
     tables: BTreeMap<String, Option<String>>,
-    /// Columns that catalog entities say they are about, with the entity's name for people.
-    subjects: Vec<(String, String)>,
+    /// What catalog entities say they are about.
+    subjects: Vec<Subject>,
+    /// Entities that were read in full and not only as a hit of a search.
+    read_in_full: Vec<String>,
+}
+
+/// What a catalog entity is about.
+#[derive(Debug)]
+struct Subject {
+    term: String,
+    is_metric: bool,
+    /// Qualified as the catalog does.
+    assets: Vec<String>,
+}
+
+impl Subject {
+    /// The bare names of the columns, in lower case.
+    fn columns(&self) -> impl Iterator<Item = String> {
+        self.assets.iter().filter_map(|asset| asset.rsplit('.').next()).map(str::to_lowercase)
+    }
 }
 
 impl FactBook {
@@ -82,10 +100,39 @@ impl FactBook {
             .and_then(|(_, source)| source.clone())
     }
 
-    /// What a statement is about, in the catalog's words: the first entity one of whose columns it names.
+    /// What a statement is about, in the catalog's words: of the entities all of whose columns it names, a metric before
+    /// a term, and the one with the most columns.
     pub(crate) fn subject_of(&self, sql: &str) -> Option<String> {
         let sql = sql.to_lowercase();
-        self.subjects.iter().find(|(column, _)| sql.contains(column)).map(|(_, term)| term.clone())
+        let named = |subject: &&Subject| subject.columns().all(|column| sql.contains(&column));
+        let by_weight = |subject: &&Subject| (subject.is_metric, subject.assets.len());
+        // The last of equals would win, and the first is what the question's words found first.
+        self.subjects.iter().rev().filter(named).max_by_key(by_weight).map(|subject| subject.term.clone())
+    }
+
+    /// The catalog's name of a table whose entry was not read in full yet; `None` when it was.
+    pub(crate) fn unread_table(&self, table: &str) -> Option<String> {
+        let entries = self.facts.entities.iter().filter(|entity| entity.kind == EntityKind::Table);
+        let known = entries.map(|entity| &entity.fqn).find(|fqn| ends_in(fqn, table));
+        match known {
+            Some(fqn) if self.read_in_full.contains(fqn) => None,
+            Some(fqn) => Some(fqn.clone()),
+            None => Some(table.to_owned()),
+        }
+    }
+
+    /// The tables that hold what the entities read so far are about, in the order in which they were read.
+    pub(crate) fn tables_of_assets(&self) -> Vec<&String> {
+        let assets = self.subjects.iter().flat_map(|subject| &subject.assets);
+        let mut tables: Vec<&String> = Vec::new();
+        for asset in assets {
+            for table in self.tables.keys().filter(|table| is_within(asset, table)) {
+                if !tables.contains(&table) {
+                    tables.push(table);
+                }
+            }
+        }
+        tables
     }
 
     /// The catalog's name for people of an entity that was read.
@@ -98,13 +145,10 @@ impl FactBook {
         let found: Vec<&Value> = hits.map_or_else(|| vec![reply], |hits| hits.iter().collect());
         for value in found {
             let Some(entity) = read_entity(value) else { continue };
-            for asset in
-                value.get("assets").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-            {
-                if let Some(column) = asset.rsplit('.').next() {
-                    self.subjects.push((column.to_lowercase(), entity.term.clone()));
-                }
+            if hits.is_none() {
+                self.read_in_full.push(entity.fqn.clone());
             }
+            self.note_subject(value, &entity);
             match self.facts.entities.iter_mut().find(|known| known.fqn == entity.fqn) {
                 // Details say more than a hit; a later hit must not hide them.
                 Some(known)
@@ -112,6 +156,15 @@ impl FactBook {
                 Some(known) => *known = entity,
                 None => self.facts.entities.push(entity),
             }
+        }
+    }
+
+    fn note_subject(&mut self, value: &Value, entity: &Entity) {
+        let listed = value.get("assets").and_then(Value::as_array).into_iter().flatten();
+        let assets: Vec<String> = listed.filter_map(Value::as_str).map(str::to_owned).collect();
+        if !assets.is_empty() && entity.kind != EntityKind::Table {
+            let is_metric = entity.kind == EntityKind::Metric;
+            self.subjects.push(Subject { term: entity.term.clone(), is_metric, assets });
         }
     }
 
@@ -124,6 +177,21 @@ impl FactBook {
             }
         }
     }
+}
+
+/// Whether a qualified name ends in a table's name, which may have fewer parts.
+pub(crate) fn ends_in(fqn: &str, table: &str) -> bool {
+    let (fqn, table) = (fqn.to_lowercase(), table.to_lowercase());
+    fqn == table || fqn.strip_suffix(&table).is_some_and(|before| before.ends_with('.'))
+}
+
+/// Whether a column's or a table's qualified name is that of a table or of something in it.
+fn is_within(asset: &str, table: &str) -> bool {
+    let (asset, table) = (asset.to_lowercase(), table.to_lowercase());
+    let rest = asset.split_once(&table);
+    rest.is_some_and(|(before, after)| {
+        (before.is_empty() || before.ends_with('.')) && (after.is_empty() || after.starts_with('.'))
+    })
 }
 
 /// Whether a call of a source's tool runs a statement, judged by what is sent.

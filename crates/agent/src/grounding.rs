@@ -8,7 +8,7 @@ use futures_util::future::try_join_all;
 use serde_json::{Map, Value, json};
 
 use crate::call::{EndedCall, PlannedCall, make_call};
-use crate::facts::FactBook;
+use crate::facts::{FactBook, ends_in};
 use crate::ports::{Sink, Stopped, ToolServerKind};
 use crate::prompt::LookUp;
 use crate::terms::search_terms;
@@ -60,10 +60,13 @@ pub(crate) async fn ground(
     let first = run_all(sink, branch_id, toolbox, first).await?;
     let hits = ranked_hits(&first);
     grounded.take_in(first, book);
-    let mut second = details(toolbox, &hits, limits.details);
-    second.extend(descriptions(toolbox, book, &tables_worth_describing(book, &hits, &words, limits.tables)));
-    let second = run_all(sink, branch_id, toolbox, second).await?;
+    let second = run_all(sink, branch_id, toolbox, details(toolbox, &hits, limits.details)).await?;
     grounded.take_in(second, book);
+    let tables = tables_worth_describing(book, &hits, &words, limits.tables);
+    let mut third = descriptions(toolbox, book, &tables);
+    third.extend(table_entries(toolbox, book, &tables));
+    let third = run_all(sink, branch_id, toolbox, third).await?;
+    grounded.take_in(third, book);
     grounded.look_ups.sort_by_key(|look_up| priority(&look_up.tool));
     Ok(grounded)
 }
@@ -76,20 +79,7 @@ pub(crate) async fn look_up_tables(
     book: &mut FactBook,
     tables: &[String],
 ) -> Result<(), Stopped> {
-    let unread = |table: &&String| {
-        !book.facts.entities.iter().any(|entity| ends_in(&entity.fqn, table) && entity.fqn.contains('.'))
-    };
-    let planned = tables.iter().filter(unread).flat_map(|table| {
-        toolbox.having(ToolServerKind::Catalog, "get_entity_details").into_iter().map(move |full_name| {
-            PlannedCall {
-                full_name,
-                args: members(&json!({"entityType": "table", "fqn": table})),
-                subject: Some(table.clone()),
-                source: None,
-            }
-        })
-    });
-    let ended = run_all(sink, branch_id, toolbox, planned.collect()).await?;
+    let ended = run_all(sink, branch_id, toolbox, table_entries(toolbox, book, tables)).await?;
     // The answer stands without them: a catalog that does not know the table raises nothing about it.
     Grounded::default().take_in(ended, book);
     Ok(())
@@ -162,13 +152,22 @@ fn searches(toolbox: &Toolbox, words: &[String]) -> Vec<PlannedCall> {
     words.iter().flat_map(|term| tools.iter().map(move |tool| search(tool, term))).collect()
 }
 
+/// The catalog's entries of tables, where they were not read yet.
+fn table_entries(toolbox: &Toolbox, book: &FactBook, tables: &[String]) -> Vec<PlannedCall> {
+    let tools = toolbox.having(ToolServerKind::Catalog, "get_entity_details");
+    let read = |full_name: &String, table: &String| {
+        let args = members(&json!({"entityType": "table", "fqn": book.unread_table(table)?}));
+        Some(PlannedCall { full_name: full_name.clone(), args, subject: Some(table.clone()), source: None })
+    };
+    tables.iter().flat_map(|table| tools.iter().filter_map(move |tool| read(tool, table))).collect()
+}
+
 /// A search hit worth reading in full.
 #[derive(Debug, Clone, PartialEq)]
 struct Hit {
     entity_type: String,
     fqn: String,
     term: String,
-    assets: Vec<String>,
 }
 
 /// The hits of all searches, the best of each search first.
@@ -197,11 +196,9 @@ fn ranked_hits(ended: &[EndedCall]) -> Vec<Hit> {
 fn read_hit(value: &Value) -> Option<Hit> {
     let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let fqn = text("fullyQualifiedName")?;
-    let assets = value.get("assets").and_then(Value::as_array).into_iter().flatten();
     Some(Hit {
         entity_type: text("entityType")?,
         term: text("displayName").or_else(|| text("name")).unwrap_or_else(|| fqn.clone()),
-        assets: assets.filter_map(Value::as_str).map(str::to_owned).collect(),
         fqn,
     })
 }
@@ -220,45 +217,30 @@ fn details(toolbox: &Toolbox, hits: &[Hit], max: usize) -> Vec<PlannedCall> {
     hits.iter().take(max).map(detail).collect()
 }
 
-/// Tables that the hits are about; without a catalog, those whose names hold a word of the question, else all of a few.
+/// Tables that the catalog's entries are about; without a catalog, those whose names hold a word of the question first.
 fn tables_worth_describing(book: &FactBook, hits: &[Hit], words: &[String], max: usize) -> Vec<String> {
     let known: Vec<&String> = book.tables().keys().collect();
-    let mut worth: Vec<String> = Vec::new();
-    let mut add = |table: &str| {
-        if !worth.iter().any(|known| known == table) {
-            worth.push(table.to_owned());
-        }
-    };
-    for hit in hits {
-        for table in &known {
-            let about = hit.assets.iter().any(|asset| asset.starts_with(&format!("{table}.")))
-                || ends_in(&hit.fqn, table);
-            if about {
-                add(table);
+    let mut worth: Vec<&String> = Vec::new();
+    if hits.is_empty() {
+        let words: Vec<&str> = words.iter().flat_map(|term| term.split(' ')).collect();
+        let fit =
+            |table: &&String| words.iter().filter(|word| table.to_lowercase().contains(&stem(word))).count();
+        worth = known;
+        worth.sort_by_key(|table| std::cmp::Reverse(fit(table)));
+    } else {
+        let found = known.iter().copied().filter(|table| hits.iter().any(|hit| ends_in(&hit.fqn, table)));
+        for table in book.tables_of_assets().into_iter().chain(found) {
+            if !worth.contains(&table) {
+                worth.push(table);
             }
         }
     }
-    if hits.is_empty() {
-        let words: Vec<&str> = words.iter().flat_map(|term| term.split(' ')).collect();
-        let fits =
-            |table: &&&String| words.iter().filter(|word| table.to_lowercase().contains(&stem(word))).count();
-        let mut by_fit: Vec<&&String> = known.iter().collect();
-        by_fit.sort_by_key(|table| std::cmp::Reverse(fits(table)));
-        by_fit.into_iter().for_each(|table| add(table));
-    }
-    worth.truncate(max);
-    worth
+    worth.into_iter().take(max).cloned().collect()
 }
 
 /// A word without the ending of its plural.
 fn stem(word: &str) -> String {
     word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word).to_owned()
-}
-
-/// Whether a qualified name ends in a table's name, which may have fewer parts.
-fn ends_in(fqn: &str, table: &str) -> bool {
-    let (fqn, table) = (fqn.to_lowercase(), table.to_lowercase());
-    fqn == table || fqn.strip_suffix(&table).is_some_and(|before| before.ends_with('.'))
 }
 
 fn descriptions(toolbox: &Toolbox, book: &FactBook, tables: &[String]) -> Vec<PlannedCall> {

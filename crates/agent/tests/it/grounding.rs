@@ -19,6 +19,8 @@ async fn look_ups_come_first_each_a_step_with_its_milestone() {
             "warehouse__list_tables",
             "catalog__search_metadata",
             "catalog__get_entity_details",
+            "warehouse__describe_table",
+            "catalog__get_entity_details",
         ]
     );
     let milestones = world.milestones();
@@ -41,7 +43,7 @@ async fn the_model_is_shown_the_look_ups_and_then_the_question() {
         .filter(|line| line.starts_with('{'))
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(lines.len(), 4);
+    assert_eq!(lines.len(), 6);
     assert!(parts[0].starts_with("<grounding>") && parts[0].ends_with("</grounding>"));
     assert_eq!(
         sent[0].tools,
