@@ -84,9 +84,5 @@ impl Audit {
 
 /// The SHA-256 of a statement, in hexadecimal.
 pub fn digest(sql: &str) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(sql.as_bytes()) {
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
+    data_encoding::HEXLOWER.encode(&Sha256::digest(sql.as_bytes()))
 }

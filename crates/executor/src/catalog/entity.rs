@@ -57,7 +57,7 @@ pub enum CatalogError {
 /// An entity: what the index needs of it, and all of it as it was written.
 #[derive(Debug, Clone)]
 pub(super) struct Entity {
-    pub(super) entity_type: EntityType,
+    pub(super) kind: EntityType,
     pub(super) fqn: String,
     pub(super) name: String,
     pub(super) display_name: String,
@@ -110,9 +110,10 @@ pub(super) fn parse_all(text: &str) -> Result<Vec<Entity>, CatalogError> {
     let mut entities: Vec<Entity> = Vec::with_capacity(file.entities.len());
     for (position, whole) in file.entities.into_iter().enumerate() {
         let entity = parse(whole).map_err(|source| CatalogError::Entity { position, source })?;
-        if entities.iter().any(|known| {
-            known.entity_type == entity.entity_type && known.fqn.eq_ignore_ascii_case(&entity.fqn)
-        }) {
+        if entities
+            .iter()
+            .any(|known| known.kind == entity.kind && known.fqn.eq_ignore_ascii_case(&entity.fqn))
+        {
             return Err(CatalogError::Twice { fqn: entity.fqn });
         }
         entities.push(entity);
@@ -123,7 +124,7 @@ pub(super) fn parse_all(text: &str) -> Result<Vec<Entity>, CatalogError> {
 fn parse(whole: Map<String, Value>) -> Result<Entity, serde_json::Error> {
     let known = Known::deserialize(Value::Object(whole.clone()))?;
     Ok(Entity {
-        entity_type: known.entity_type,
+        kind: known.entity_type,
         fqn: known.fully_qualified_name,
         display_name: if known.display_name.is_empty() { known.name.clone() } else { known.display_name },
         name: known.name,
@@ -139,7 +140,7 @@ impl Entity {
     /// What a search shows of it.
     pub(super) fn summary(&self) -> Value {
         json!({
-            "entityType": self.entity_type.as_str(),
+            "entityType": self.kind.as_str(),
             "fullyQualifiedName": self.fqn,
             "name": self.name,
             "displayName": self.display_name,
@@ -182,11 +183,11 @@ impl Entity {
 
     /// Whether the caller may not see this column of the table that it describes.
     pub(super) fn withholds(&self, view: View<'_>, column: &str) -> bool {
-        self.entity_type == EntityType::Table && asset_withheld(view, &format!("{}.{column}", self.fqn))
+        self.kind == EntityType::Table && asset_withheld(view, &format!("{}.{column}", self.fqn))
     }
 
     fn source<'a>(&self, view: View<'a>) -> Option<&'a crate::warehouse::Source> {
-        if self.entity_type != EntityType::Table {
+        if self.kind != EntityType::Table {
             return None;
         }
         let (schema, _) = self.fqn.rsplit_once('.')?;

@@ -92,14 +92,14 @@ impl Catalog {
     ) -> Result<Map<String, Value>, Refusal> {
         view.rights.require_any()?;
         let named = || self.entities.iter().filter(|entity| entity.fqn.eq_ignore_ascii_case(fqn.trim()));
-        match named().find(|entity| entity.entity_type == entity_type) {
+        match named().find(|entity| entity.kind == entity_type) {
             Some(entity) => entity.details(view),
             None => Err(match named().next() {
                 Some(other) => Refusal::invalid(format!(
                     "{} is no {} but a {}",
                     other.fqn,
                     entity_type.as_str(),
-                    other.entity_type.as_str()
+                    other.kind.as_str()
                 )),
                 None => Refusal::invalid(format!(
                     "there is no {} {fqn:?}; search_metadata finds the fully qualified names",

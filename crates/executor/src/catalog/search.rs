@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::entity::{Entity, EntityType};
-use super::words::stems;
+use super::words::{query_stems, stems};
 use crate::access::View;
 
 /// What a word is worth where it occurs. Names and synonyms are what an entity is called; the rest is said about it.
@@ -21,13 +21,18 @@ const WHOLE_NAME: f64 = 3.0;
 /// What it adds when the query has no other words.
 const EXACT: f64 = 3.0;
 
+/// What it adds when the query is the fully qualified name.
+const FQN: f64 = 100.0;
+
 /// The share of the query, by the weight of its words, that an entity must cover when ...
-/// ... a name of a single word is in the query;
+/// ... a name of a single word is in the query, unless that word is a rare one;
 const COVERED_BY_WORD: f64 = 0.3;
 /// ... two words of its names are in the query;
 const COVERED_BY_TWO: f64 = 0.4;
 /// ... only what is said about it matches.
 const COVERED_AT_ALL: f64 = 0.6;
+/// What makes a word a rare one: at most about a fifth of the entities have it.
+const RARE: f64 = 2.6;
 /// Hits below this share of the best one's score are noise.
 const OF_BEST: f64 = 0.25;
 
@@ -37,6 +42,25 @@ pub(super) struct Index {
     entries: Vec<Entry>,
     /// How many entities have the word in any place.
     frequency: BTreeMap<String, usize>,
+}
+
+/// A query's words.
+#[derive(Debug)]
+struct Query {
+    text: String,
+    weights: BTreeMap<String, f64>,
+    words: BTreeSet<String>,
+}
+
+impl Query {
+    fn new(text: &str) -> Self {
+        let weights = query_stems(text);
+        Self { text: text.trim().to_owned(), words: weights.keys().cloned().collect(), weights }
+    }
+
+    fn weight(&self, word: &str) -> f64 {
+        self.weights.get(word).copied().unwrap_or(1.0)
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -71,14 +95,12 @@ impl Index {
         query: &str,
         only: Option<EntityType>,
     ) -> Vec<usize> {
-        let words: BTreeSet<String> = stems(query).into_iter().collect();
+        let words = Query::new(query);
         let mut hits: Vec<(f64, usize, &Entity)> = entities
             .iter()
             .zip(&self.entries)
             .enumerate()
-            .filter(|(_, (entity, _))| {
-                only.is_none_or(|only| entity.entity_type == only) && entity.is_visible(view)
-            })
+            .filter(|(_, (entity, _))| only.is_none_or(|only| entity.kind == only) && entity.is_visible(view))
             .filter_map(|(position, (entity, entry))| {
                 self.score(&words, entity, entry, view).map(|score| (score, position, entity))
             })
@@ -86,7 +108,7 @@ impl Index {
         hits.sort_by(|(left, _, one), (right, _, other)| {
             right
                 .total_cmp(left)
-                .then_with(|| one.entity_type.cmp(&other.entity_type))
+                .then_with(|| one.kind.cmp(&other.kind))
                 .then_with(|| one.fqn.cmp(&other.fqn))
         });
         let best = hits.first().map_or(0.0, |(score, _, _)| *score);
@@ -95,10 +117,10 @@ impl Index {
     }
 
     /// What the entity is worth for these words, or none when it only brushes them.
-    fn score(&self, words: &BTreeSet<String>, entity: &Entity, entry: &Entry, view: View<'_>) -> Option<f64> {
+    fn score(&self, query: &Query, entity: &Entity, entry: &Entry, view: View<'_>) -> Option<f64> {
         let (mut score, mut all, mut covered, mut named) = (0.0, 0.0, 0.0, 0_usize);
-        for word in words {
-            let rarity = self.rarity(word);
+        for (word, weight) in &query.weights {
+            let rarity = self.rarity(word) * weight;
             all += rarity;
             let in_columns = entry
                 .columns
@@ -113,20 +135,27 @@ impl Index {
                 named += usize::from(worth >= SYNONYM);
             }
         }
-        let whole = || entry.names.iter().filter(|name| !name.is_empty() && name.is_subset(words));
+        let whole = || entry.names.iter().filter(|name| !name.is_empty() && name.is_subset(&query.words));
         let longest = whole().map(BTreeSet::len).max().unwrap_or(0);
         score += whole()
             .map(|name| {
-                let weight: f64 = name.iter().map(|word| self.rarity(word)).sum();
-                weight * if name == words { WHOLE_NAME + EXACT } else { WHOLE_NAME }
+                let weight: f64 = name.iter().map(|word| self.rarity(word) * query.weight(word)).sum();
+                weight * if *name == query.words { WHOLE_NAME + EXACT } else { WHOLE_NAME }
             })
             .fold(0.0, f64::max);
+        if entity.fqn.eq_ignore_ascii_case(&query.text) {
+            score += FQN;
+        }
         let share = if all > 0.0 { covered / all } else { 0.0 };
         let relevant = longest >= 2
-            || (longest == 1 && share >= COVERED_BY_WORD)
+            || (longest == 1 && (share >= COVERED_BY_WORD || whole().any(|name| self.is_rare(name))))
             || (named >= 2 && share >= COVERED_BY_TWO)
             || (covered > 0.0 && share >= COVERED_AT_ALL);
         relevant.then_some(score)
+    }
+
+    fn is_rare(&self, name: &BTreeSet<String>) -> bool {
+        name.iter().all(|word| self.rarity(word) >= RARE)
     }
 
     /// How much a word tells: the more, the fewer entities have it. One that none has counts like a rare one.

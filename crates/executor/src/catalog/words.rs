@@ -1,5 +1,7 @@
 //! From text to the stems that are compared: `Resolved tickets` and `resolving a ticket` come to the same.
 
+use std::collections::BTreeMap;
+
 /// Words that say nothing about what is looked for.
 const EMPTY: &[&str] = &[
     "a", "about", "all", "am", "an", "and", "any", "are", "as", "at", "be", "been", "between", "but", "by",
@@ -10,6 +12,21 @@ const EMPTY: &[&str] = &[
     "these", "they", "this", "those", "to", "us", "was", "we", "were", "what", "when", "where", "which",
     "who", "whose", "why", "will", "with", "would", "you", "your",
 ];
+
+/// The stems of a question, each with its weight. `How many` and `number of` ask for a count, by whatever name the catalog
+/// has it; since nobody wrote that word, it weighs less.
+pub(super) fn query_stems(query: &str) -> BTreeMap<String, f64> {
+    let mut all: BTreeMap<String, f64> = stems(query).into_iter().map(|stem| (stem, 1.0)).collect();
+    let words = split(query);
+    let asks = |first: &str, second: &str| words.windows(2).any(|pair| pair == [first, second]);
+    if !all.is_empty() && (asks("how", "many") || asks("number", "of")) {
+        all.entry("count".to_owned()).or_insert(IMPLIED);
+    }
+    all
+}
+
+/// The weight of a word that a question implies.
+const IMPLIED: f64 = 0.25;
 
 /// The stems of a text, in its order, each as often as it occurs.
 pub(super) fn stems(text: &str) -> Vec<String> {

@@ -160,7 +160,7 @@ fn execute(
         source: source.name.clone(),
         tables: checked.tables.iter().map(|id| warehouse.qualified(*id)).collect(),
         columns: rows.columns,
-        rows: rows.rows,
+        rows: rows.values,
         truncated: rows.truncated,
     })
 }

@@ -15,7 +15,7 @@ use crate::warehouse::{Source, TableId, Warehouse};
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub(super) columns: Vec<String>,
-    pub(super) rows: Vec<Vec<Value>>,
+    pub(super) values: Vec<Vec<Value>>,
     pub(super) truncated: bool,
 }
 
@@ -37,7 +37,8 @@ impl Read<'_> {
         let denied = lock::set(&mut connection, self.view, self.source, tables)?;
         self.fetch(&connection).map_err(|err| match denied.take() {
             Some(refusal) => {
-                tracing::error!(code = refusal.code.as_str(), "the second lock had to refuse a statement");
+                // Views come to this, since the guard does not see what they read.
+                tracing::warn!(code = refusal.code.as_str(), "the engine's lock refused a statement");
                 refusal.into()
             }
             None => self.explain(err),
@@ -46,15 +47,13 @@ impl Read<'_> {
 
     fn fetch(&self, connection: &Connection) -> rusqlite::Result<Rows> {
         let mut statement = connection.prepare(&self.checked.sql)?;
-        let mut result = Rows {
-            columns: statement.column_names().into_iter().map(str::to_owned).collect(),
-            ..Rows::default()
-        };
+        let mut result =
+            Rows { columns: statement.column_names().map(str::to_owned).collect(), ..Rows::default() };
         let width = result.columns.len();
         let mut bytes = 0_usize;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            if result.rows.len() == self.max_rows {
+            if result.values.len() == self.max_rows {
                 result.truncated = true;
                 break;
             }
@@ -68,7 +67,7 @@ impl Read<'_> {
                 result.truncated = true;
                 break;
             }
-            result.rows.push(values);
+            result.values.push(values);
         }
         Ok(result)
     }
@@ -149,19 +148,18 @@ pub(super) fn count(warehouse: &Warehouse, id: TableId, deadline: Instant) -> Re
 
 /// The engine's code, also when the library has put the statement beside it.
 fn code(err: &rusqlite::Error) -> Option<ErrorCode> {
-    match err {
-        rusqlite::Error::SqlInputError { error, .. } => Some(error.code),
-        other => other.sqlite_error_code(),
+    if let rusqlite::Error::SqlInputError { error, .. } = err {
+        return Some(error.code);
     }
+    err.sqlite_error_code()
 }
 
 /// The engine's message without the statement, which the library would put behind it.
 fn message(err: &rusqlite::Error) -> String {
-    match err {
-        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
-        rusqlite::Error::SqliteFailure(_, Some(msg)) => msg.clone(),
-        _ => "the statement failed".to_owned(),
+    if let rusqlite::Error::SqlInputError { msg, .. } | rusqlite::Error::SqliteFailure(_, Some(msg)) = err {
+        return msg.clone();
     }
+    "the statement failed".to_owned()
 }
 
 fn size(value: ValueRef<'_>) -> usize {

@@ -16,21 +16,6 @@ use crate::refusal::{Failure, Refusal};
 use crate::warehouse::TableId;
 
 impl Desk {
-    pub(super) fn list_sources(&self, view: View<'_>, ListSources {}: ListSources) -> Done {
-        let sources: Vec<Value> = view
-            .sources()
-            .map(|source| {
-                json!({
-                    "name": source.name,
-                    "kind": source.kind,
-                    "dialect": "sqlite",
-                    "description": source.description,
-                })
-            })
-            .collect();
-        Done { rows: Some(sources.len()), result: one("sources", json!(sources)), ..Done::default() }
-    }
-
     pub(super) async fn list_tables(
         &self,
         rights: &Arc<Rights>,
@@ -62,34 +47,6 @@ impl Desk {
         Ok(Done { source, rows: Some(listed.len()), result: one("tables", json!(listed)), ..Done::default() })
     }
 
-    pub(super) fn describe_table(
-        &self,
-        view: View<'_>,
-        DescribeTable { table, source }: &DescribeTable,
-    ) -> Result<Done, Refusal> {
-        let id = find_table(view, table, source.as_deref())?;
-        let Some(of) = view.warehouse.source_of(id) else {
-            return Err(Refusal::invalid("there is no such table"));
-        };
-        view.rights.require(of)?;
-        let name = view.warehouse.qualified(id);
-        let columns: Vec<Value> = view
-            .visible(id)
-            .into_iter()
-            .map(|column| json!({"name": column.name, "type": column.data_type, "nullable": column.nullable}))
-            .collect();
-        let mut result = one("source", json!(of.name));
-        result.insert("table".to_owned(), json!(name));
-        result.insert("columns".to_owned(), json!(columns));
-        Ok(Done {
-            result,
-            source: Some(of.name.clone()),
-            tables: vec![name],
-            columns: Some(columns.len()),
-            rows: None,
-        })
-    }
-
     pub(super) fn search_metadata(
         &self,
         view: View<'_>,
@@ -114,6 +71,48 @@ impl Desk {
         let columns = result.get("columns").and_then(Value::as_array).map(Vec::len);
         Ok(Done { result, columns, rows: Some(1), ..Done::default() })
     }
+}
+
+pub(super) fn list_sources(view: View<'_>, ListSources {}: ListSources) -> Done {
+    let sources: Vec<Value> = view
+        .sources()
+        .map(|source| {
+            json!({
+                "name": source.name,
+                "kind": source.kind,
+                "dialect": "sqlite",
+                "description": source.description,
+            })
+        })
+        .collect();
+    Done { rows: Some(sources.len()), result: one("sources", json!(sources)), ..Done::default() }
+}
+
+pub(super) fn describe_table(
+    view: View<'_>,
+    DescribeTable { table, source }: &DescribeTable,
+) -> Result<Done, Refusal> {
+    let id = find_table(view, table, source.as_deref())?;
+    let Some(of) = view.warehouse.source_of(id) else {
+        return Err(Refusal::invalid("there is no such table"));
+    };
+    view.rights.require(of)?;
+    let name = view.warehouse.qualified(id);
+    let columns: Vec<Value> = view
+        .visible(id)
+        .into_iter()
+        .map(|column| json!({"name": column.name, "type": column.data_type, "nullable": column.nullable}))
+        .collect();
+    let mut result = one("source", json!(of.name));
+    result.insert("table".to_owned(), json!(name));
+    result.insert("columns".to_owned(), json!(columns));
+    Ok(Done {
+        result,
+        source: Some(of.name.clone()),
+        tables: vec![name],
+        columns: Some(columns.len()),
+        rows: None,
+    })
 }
 
 /// The table that a caller has written, with or without its schema.

@@ -131,11 +131,11 @@ impl Desk {
         rights.require_any()?;
         match tool {
             Tool::ListSources => {
-                Ok(self.list_sources(self.view(&rights), arguments::parse(tool, arguments)?))
+                Ok(list::list_sources(self.view(&rights), arguments::parse(tool, arguments)?))
             }
             Tool::ListTables => self.list_tables(&rights, arguments::parse(tool, arguments)?).await,
             Tool::DescribeTable => {
-                Ok(self.describe_table(self.view(&rights), &arguments::parse(tool, arguments)?)?)
+                Ok(list::describe_table(self.view(&rights), &arguments::parse(tool, arguments)?)?)
             }
             Tool::RunQuery => self.run_query(rights, arguments::parse(tool, arguments)?).await,
             Tool::SearchMetadata => {

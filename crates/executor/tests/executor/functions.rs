@@ -81,7 +81,7 @@ async fn aggregates_agree_with_values_worked_out_by_hand() {
     let outcome = bench.run("finance", sql).await.unwrap();
     assert_eq!(
         outcome.rows,
-        vec![vec![json!(4.5), json!(4.0), json!(2.0), json!(4.0), json!(2.13809), json!(4.571429)]]
+        vec![vec![json!(4.5), json!(4.0), json!(2.0), json!(4.0), json!(2.13809), json!(4.571_429)]]
     );
     let none = bench
         .run("finance", "SELECT median(id), stddev(id), var_pop(id) FROM support.agents WHERE id < 0")

@@ -1,8 +1,6 @@
 //! LIKE and GLOB in time that grows with text times pattern; the engine's own can take for ever on a few `%` signs, and the
 //! time limit cannot stop it there.
 
-use std::borrow::Cow;
-
 use rusqlite::functions::Context;
 use rusqlite::{Connection, Result};
 
@@ -126,7 +124,7 @@ fn glob_elements(pattern: &str) -> Option<Vec<Element>> {
     Some(elements)
 }
 
-fn bounded(pattern: &Cow<'_, str>) -> Result<()> {
+fn bounded(pattern: &str) -> Result<()> {
     if pattern.chars().nth(MAX_PATTERN).is_some() {
         return Err(mistake(format!("a pattern has at most {MAX_PATTERN} characters")));
     }
