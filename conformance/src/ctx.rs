@@ -27,6 +27,8 @@ pub(crate) struct Ctx {
     pub(crate) control: Option<Rc<Control>>,
     pub(crate) seen: Rc<Seen>,
     pub(crate) memo: RefCell<BTreeMap<&'static str, Rc<Run>>>,
+    /// Asks of the check that runs.
+    pub(crate) started: RefCell<Vec<(Bearer, String)>>,
 }
 
 /// A ticket as the 202 gave it.
@@ -46,8 +48,15 @@ pub(crate) struct Run {
     pub(crate) log: Log,
     /// From the request to the end of the stream.
     pub(crate) took: Duration,
-    /// Model requests that the scripted model received meanwhile.
-    pub(crate) model_requests: Vec<Value>,
+    /// The numbers of the model requests that came meanwhile: after the first, up to the second.
+    pub(crate) model_calls: (u64, u64),
+}
+
+impl Run {
+    /// How many model requests came meanwhile.
+    pub(crate) fn model_calls(&self) -> u64 {
+        self.model_calls.1 - self.model_calls.0
+    }
 }
 
 impl Ctx {
@@ -112,7 +121,12 @@ impl Ctx {
             Some(body) => request.body("application/json", body.to_string()),
             None => request,
         };
-        self.send(&request).await
+        let answer = self.send(&request).await?;
+        if let (202, Some(bearer), true) = (answer.status(), bearer, path.ends_with("/asks")) {
+            let ticket = answer.json().as_ref().and_then(|body| text(body, "ticket").ok());
+            self.started.borrow_mut().extend(ticket.map(|ticket| (bearer.clone(), ticket)));
+        }
+        Ok(answer)
     }
 
     /// A new conversation of the first user.
@@ -218,6 +232,20 @@ impl Ctx {
         }
     }
 
+    /// What the scripted model was sent during a run.
+    pub(crate) async fn model_requests(&self, run: &Run) -> Result<Vec<Value>, Failure> {
+        let (after, upto) = run.model_calls;
+        Ok(self.control()?.requests(after, upto).await?)
+    }
+
+    /// Ends what a check has started and left, so that it does not take the next check's replies.
+    pub(crate) async fn clean_up(&self) {
+        for (bearer, ticket) in self.started.take() {
+            // Whether it can be cancelled is a check's business; here it only must not go on.
+            let _answer = self.http.send(&self.request("POST", &cancel(&ticket), Some(&bearer))).await;
+        }
+    }
+
     /// Starts an ask in a new conversation that stays with the model for at least `ms`.
     pub(crate) async fn slow_ask(&self, ms: u64) -> Result<Ticket, Failure> {
         let conversation = self.conversation().await?;
@@ -258,7 +286,7 @@ impl Ctx {
         let mut before = 0;
         if self.control.is_some() {
             self.script(replies).await?;
-            before = self.control()?.newest().await?;
+            before = self.control()?.received().await?;
         } else if !replies.is_empty() {
             return not_exercised("needs a scripted model (--model-control)");
         }
@@ -266,12 +294,12 @@ impl Ctx {
         let ticket = self.ask(conversation, body).await?;
         let log = self.read(&ticket.id, None).await?;
         let took = begun.elapsed();
-        let model_requests = match &self.control {
-            Some(control) => control.since(before).await?,
-            None => Vec::new(),
+        let model_calls = match &self.control {
+            Some(control) => (before, control.received().await?),
+            None => (0, 0),
         };
         let question = body.get("question").and_then(Value::as_str).unwrap_or_default().to_owned();
-        Ok(Run { name, question, ticket, log, took, model_requests })
+        Ok(Run { name, question, ticket, log, took, model_calls })
     }
 
     /// The call by which a scripted model concludes without entities.

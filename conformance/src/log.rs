@@ -52,10 +52,11 @@ pub(crate) enum End {
     Open,
 }
 
-/// A comment or a bare `retry:` block, and when it came.
+/// A block without an event, and when it came.
 #[derive(Debug, Clone)]
 pub(crate) struct Quiet {
-    pub(crate) text: String,
+    /// Whether it is a comment, which may be empty, and not a bare `retry:`.
+    pub(crate) comment: bool,
     pub(crate) at: Instant,
 }
 

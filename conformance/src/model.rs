@@ -2,7 +2,8 @@
 //!
 //! `POST {base}/script` takes a JSON list of replies that are given in order and replaces what is left of the last one;
 //! a reply has `text`, `calls` (`name`, `args`), `delay_head_ms`, or instead of a reply `status`, or `cut_after_bytes`.
-//! `GET {base}/requests` lists what the model was sent, each entry with its `number`, headers and body.
+//! `GET {base}/requests` lists what the model was sent, each entry with its `number` from 1, headers and body;
+//! `GET {base}/state` tells in `received` how many there were.
 
 use serde_json::{Value, json};
 use url::Url;
@@ -86,7 +87,7 @@ pub(crate) enum ControlError {
     Http(#[from] crate::http::HttpError),
     #[error("the model's control API answered {0}")]
     Status(u16),
-    #[error("the model's control API did not answer with a list of requests")]
+    #[error("the model's control API did not answer as described")]
     Shape,
 }
 
@@ -113,34 +114,29 @@ impl Control {
         }
     }
 
-    /// The number of the newest request that the model was sent, 0 before the first.
-    pub(crate) async fn newest(&self) -> Result<u64, ControlError> {
-        let requests = self.requests().await?;
-        Ok(requests.iter().zip(1..).map(|(request, place)| number(request, place)).max().unwrap_or_default())
+    /// How many requests the model was sent so far.
+    pub(crate) async fn received(&self) -> Result<u64, ControlError> {
+        let state = self.get("state").await?;
+        state.get("received").and_then(Value::as_u64).ok_or(ControlError::Shape)
     }
 
-    /// The requests that came after that number, oldest first.
-    pub(crate) async fn since(&self, newest: u64) -> Result<Vec<Value>, ControlError> {
-        let requests = self.requests().await?.into_iter().zip(1..);
-        Ok(requests
-            .filter(|(request, place)| number(request, *place) > newest)
-            .map(|(request, _)| request)
-            .collect())
+    /// The requests after the first `after` and up to number `upto`, oldest first.
+    pub(crate) async fn requests(&self, after: u64, upto: u64) -> Result<Vec<Value>, ControlError> {
+        let Value::Array(requests) = self.get("requests").await? else { return Err(ControlError::Shape) };
+        let asked = |request: &Value| {
+            request
+                .get("number")
+                .and_then(Value::as_u64)
+                .is_some_and(|number| number > after && number <= upto)
+        };
+        Ok(requests.into_iter().filter(asked).collect())
     }
 
-    async fn requests(&self) -> Result<Vec<Value>, ControlError> {
-        let answer = self.http.send(&Request::new("GET", self.url("requests"))).await?;
+    async fn get(&self, leaf: &str) -> Result<Value, ControlError> {
+        let answer = self.http.send(&Request::new("GET", self.url(leaf))).await?;
         if answer.status() != 200 {
             return Err(ControlError::Status(answer.status()));
         }
-        match answer.json() {
-            Some(Value::Array(requests)) => Ok(requests),
-            _ => Err(ControlError::Shape),
-        }
+        answer.json().ok_or(ControlError::Shape)
     }
-}
-
-/// A request's own number, since old ones may be forgotten, else its place in the list.
-fn number(request: &Value, place: u64) -> u64 {
-    request.get("number").and_then(Value::as_u64).unwrap_or(place)
 }

@@ -61,8 +61,8 @@ pub struct TargetReport {
     pub name: &'static str,
     /// The address that was judged.
     pub base: String,
-    /// The model that answered, as `done` named it.
-    pub model: Option<String>,
+    /// The models that answered, as `done` named them: with a scripted model, the names that it was asked for too.
+    pub models: Vec<String>,
     /// In the order in which they ran.
     pub results: Vec<CheckResult>,
 }
@@ -126,7 +126,7 @@ impl Report {
                 json!({
                     "name": target.name,
                     "base": target.base,
-                    "model": target.model,
+                    "models": target.models,
                     "passed": target.count(Status::Passed),
                     "failed": target.count(Status::Failed),
                     "skipped": target.count(Status::Skipped),
@@ -207,7 +207,12 @@ mod tests {
             })
             .collect();
         Report {
-            targets: vec![TargetReport { name: "direct", base: "http://x".to_owned(), model: None, results }],
+            targets: vec![TargetReport {
+                name: "direct",
+                base: "http://x".to_owned(),
+                models: Vec::new(),
+                results,
+            }],
         }
     }
 

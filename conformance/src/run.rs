@@ -52,6 +52,7 @@ pub async fn run(options: &Options, said: &mut dyn FnMut(&str)) -> anyhow::Resul
             control: control.clone(),
             seen: Rc::new(Seen::new(schemas.map(Rc::new).map_err(|err| err.to_string()))),
             memo: std::cell::RefCell::default(),
+            started: std::cell::RefCell::default(),
         };
         said(&format!("{name}: {place}"));
         targets.push(judge(&ctx, name, place, deadline, said).await);
@@ -88,8 +89,8 @@ async fn judge(
         said(&result.line());
         results.push(result);
     }
-    let report = TargetReport { name, base: place.to_owned(), model: ctx.seen.model(), results };
-    said(&format!("model: {}", report.model.as_deref().unwrap_or("none was named")));
+    let report = TargetReport { name, base: place.to_owned(), models: ctx.seen.models(), results };
+    said(&format!("model: {}", report.models.join(", ")));
     said(&report.summary());
     report
 }
@@ -119,7 +120,9 @@ async fn one(ctx: &Ctx, check: &Check, deadline: Instant) -> CheckResult {
         }
     }
     let until = deadline.min(begun + ctx.limit() * 2);
-    match tokio::time::timeout_at(until, (check.run)(ctx)).await {
+    let verdict = tokio::time::timeout_at(until, (check.run)(ctx)).await;
+    ctx.clean_up().await;
+    match verdict {
         Ok(Ok(detail)) => result(Status::Passed, detail),
         Ok(Err(Failure::Wrong(detail))) => result(Status::Failed, detail),
         Ok(Err(Failure::NotExercised(detail))) => {

@@ -59,7 +59,7 @@ impl Ctx {
             ticket,
             log,
             took: begun.elapsed(),
-            model_requests: Vec::new(),
+            model_calls: (0, 0),
         });
         self.memo.borrow_mut().insert(NAME, Rc::clone(&run));
         Ok(run)

@@ -24,7 +24,7 @@ pub(crate) struct Seen {
     invalid: RefCell<BTreeSet<String>>,
     refused: RefCell<Vec<Refused>>,
     kinds: RefCell<BTreeSet<String>>,
-    model: RefCell<Option<String>>,
+    models: RefCell<BTreeSet<String>>,
 }
 
 impl Seen {
@@ -36,7 +36,7 @@ impl Seen {
             invalid: RefCell::default(),
             refused: RefCell::default(),
             kinds: RefCell::default(),
-            model: RefCell::default(),
+            models: RefCell::default(),
         }
     }
 
@@ -46,8 +46,8 @@ impl Seen {
         self.kinds.borrow_mut().insert(event.kind().to_owned());
         if event.kind() == "done" {
             let model = event.text("model");
-            if !model.is_empty() && self.model.borrow().is_none() {
-                *self.model.borrow_mut() = Some(model.to_owned());
+            if !model.is_empty() {
+                self.models.borrow_mut().insert(model.to_owned());
             }
         }
         if let Ok(schemas) = &self.schemas
@@ -92,8 +92,8 @@ impl Seen {
         self.kinds.borrow().iter().cloned().collect()
     }
 
-    /// The first model that a `done` named.
-    pub(crate) fn model(&self) -> Option<String> {
-        self.model.borrow().clone()
+    /// The models that `done` named.
+    pub(crate) fn models(&self) -> Vec<String> {
+        self.models.borrow().iter().cloned().collect()
     }
 }

@@ -108,7 +108,7 @@ impl EventStream {
                 self.waiting.push_back(event.clone());
                 self.log.events.push(event);
             } else {
-                self.log.quiet.push(Quiet { text: frame.comments.join("\n"), at: frame.at });
+                self.log.quiet.push(Quiet { comment: !frame.comments.is_empty(), at: frame.at });
             }
         }
     }

@@ -76,12 +76,17 @@ fn shown(event: &Value, member: &str) -> String {
     event.get(member).map(Value::to_string).unwrap_or_default()
 }
 
+/// What was seen, and which model it was seen of.
+fn by(log: &Log, seen: &str) -> String {
+    format!("{seen} (model {})", log.done().map(|done| done.text("model").to_owned()).unwrap_or_default())
+}
+
 async fn refusal(ctx: &Ctx) -> Verdict {
     let bearer = had("a user whom the sources refuse", &ctx.ids.refused)?;
     let log = alone(ctx, bearer, &ctx.options.refused_question).await?;
     ensure(log.first("answer").is_none(), || log.outline())?;
     let refusal = terminal(&log, "refusal")?;
-    Ok(format!("{}: {}", shown(&refusal, "what"), shown(&refusal, "detail")))
+    Ok(by(&log, &format!("{}: {}", shown(&refusal, "what"), shown(&refusal, "detail"))))
 }
 
 async fn abstention(ctx: &Ctx) -> Verdict {
@@ -91,7 +96,7 @@ async fn abstention(ctx: &Ctx) -> Verdict {
     let terms = abstention.get("searched_terms").and_then(Value::as_array).map_or(0, Vec::len);
     ensure(terms > 0, || "no searched_terms".to_owned())?;
     ensure(privacy::place(&abstention, question).is_none(), || "it holds the question".to_owned())?;
-    Ok(format!("{terms} terms"))
+    Ok(by(&log, &format!("{terms} terms")))
 }
 
 async fn path(ctx: &Ctx) -> Verdict {
@@ -101,7 +106,7 @@ async fn path(ctx: &Ctx) -> Verdict {
         format!("path is {}", shown(&answer, "path"))
     })?;
     ensure(answer.get("sql") == Some(&json!([])), || format!("sql is {}", shown(&answer, "sql")))?;
-    Ok(shown(&answer, "path"))
+    Ok(by(&log, &shown(&answer, "path")))
 }
 
 /// What the first answer may have been about: the cells of its first row and its headline.
@@ -126,7 +131,7 @@ async fn memory(ctx: &Ctx) -> Verdict {
         .to_lowercase();
     let resolved = names.iter().find(|name| said.contains(name.as_str()));
     match resolved {
-        Some(name) => Ok(format!("the second answer is about {name:?}")),
+        Some(name) => Ok(by(&second, &format!("the second answer is about {name:?}"))),
         None => {
             wrong(format!("the first answer named {names:?}, the second said {}", shown(&answer, "text")))
         }

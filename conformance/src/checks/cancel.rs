@@ -105,7 +105,7 @@ async fn before_start(ctx: &Ctx) -> Verdict {
 /// Waits until the scripted model has received a request of this run.
 async fn in_turn(ctx: &Ctx, before: u64) -> Result<(), Failure> {
     let deadline = Instant::now() + ctx.limit() / 2;
-    while ctx.control()?.newest().await? <= before {
+    while ctx.control()?.received().await? <= before {
         if Instant::now() > deadline {
             return wrong("the model was not called");
         }
@@ -115,7 +115,7 @@ async fn in_turn(ctx: &Ctx, before: u64) -> Result<(), Failure> {
 }
 
 async fn mid_turn(ctx: &Ctx) -> Verdict {
-    let before = ctx.control()?.newest().await?;
+    let before = ctx.control()?.received().await?;
     let ticket = ctx.slow_ask(4000).await?;
     in_turn(ctx, before).await?;
     let begun = Instant::now();
@@ -130,7 +130,7 @@ async fn mid_turn(ctx: &Ctx) -> Verdict {
 /// A run that is inside a slow statement; gives the ticket and how many events there were then.
 async fn in_tool(ctx: &Ctx) -> Result<Ticket, Failure> {
     ctx.script(&[ctx.query(&ctx.options.slow_sql), ctx.conclude("answer", "Many.")]).await?;
-    let before = ctx.control()?.newest().await?;
+    let before = ctx.control()?.received().await?;
     let ticket = ctx.new_ask().await?;
     in_turn(ctx, before).await?;
     let mut stream = ctx.open(&ticket.id, None).await?;
@@ -178,7 +178,7 @@ async fn ending_in_log(ctx: &Ctx) -> Verdict {
 }
 
 async fn ending_alone(ctx: &Ctx) -> Verdict {
-    let before = ctx.control()?.newest().await?;
+    let before = ctx.control()?.received().await?;
     let ticket = ctx.slow_ask(4000).await?;
     in_turn(ctx, before).await?;
     let edge = ctx.state(&ticket.id).await?.get("seq").and_then(Value::as_u64).unwrap_or_default();
@@ -221,13 +221,13 @@ async fn no_model_call(ctx: &Ctx) -> Verdict {
         ctx.conclude("answer", "Some."),
     ])
     .await?;
-    let before = ctx.control()?.newest().await?;
+    let before = ctx.control()?.received().await?;
     let ticket = ctx.new_ask().await?;
     in_turn(ctx, before).await?;
     ctx.cancel(&ticket.id).await?;
-    let then = ctx.control()?.newest().await?;
+    let then = ctx.control()?.received().await?;
     tokio::time::sleep(Duration::from_millis(1200)).await;
-    let later = ctx.control()?.newest().await?;
+    let later = ctx.control()?.received().await?;
     ensure(then == later, || format!("{} model calls after the cancel", later - then))?;
     Ok(format!("{} before, none after", then - before))
 }

@@ -235,7 +235,7 @@ async fn keep_alive(ctx: &Ctx) -> Verdict {
     let ticket = ctx.slow_ask(quiet_ms).await?;
     let mut stream = ctx.open(&ticket.id, None).await?;
     let deadline = Instant::now() + interval * 2 + slack * 2;
-    while stream.quiet().iter().filter(|quiet| !quiet.text.is_empty()).count() < 2 {
+    while stream.quiet().iter().filter(|quiet| quiet.comment).count() < 2 {
         if !stream.read_before(deadline).await {
             break;
         }
@@ -251,7 +251,7 @@ async fn keep_alive(ctx: &Ctx) -> Verdict {
     // The silence before each comment, from whatever came before it.
     let mut moments: Vec<Instant> = log.events.iter().map(|event| event.frame.at).collect();
     let comments: Vec<Instant> =
-        log.quiet.iter().filter(|quiet| !quiet.text.is_empty()).map(|quiet| quiet.at).collect();
+        log.quiet.iter().filter(|quiet| quiet.comment).map(|quiet| quiet.at).collect();
     moments.extend(log.quiet.iter().map(|quiet| quiet.at));
     moments.sort_unstable();
     ensure(comments.len() >= 2, || {

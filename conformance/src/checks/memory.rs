@@ -48,17 +48,15 @@ async fn resent(ctx: &Ctx) -> Verdict {
     ctx.run_in("first", &conversation, &first, &script).await?;
     let next = [ctx.conclude("cannot_answer", "Nothing.")];
     let run = ctx.run_in("second", &conversation, &second, &next).await?;
-    ensure(holds(&run.model_requests, "peregrine falcons"), || {
-        "the second ask lacks the first question".to_owned()
-    })?;
-    ensure(holds(&run.model_requests, "Marmalade"), || {
-        "the second ask lacks the first conclusion".to_owned()
-    })?;
+    let sent = ctx.model_requests(&run).await?;
+    ensure(holds(&sent, "peregrine falcons"), || "the second ask lacks the first question".to_owned())?;
+    ensure(holds(&sent, "Marmalade"), || "the second ask lacks the first conclusion".to_owned())?;
     let sql = ctx.options.sql.split_whitespace().next_back().unwrap_or_default();
-    ensure(holds(&run.model_requests, sql), || "the second ask lacks the first turn's tool call".to_owned())?;
+    ensure(holds(&sent, sql), || "the second ask lacks the first turn's tool call".to_owned())?;
     let run = ctx.run_in("third", &conversation, &third, &next).await?;
+    let sent = ctx.model_requests(&run).await?;
     for earlier in ["peregrine falcons", "in turn two"] {
-        ensure(holds(&run.model_requests, earlier), || format!("the third ask lacks {earlier:?}"))?;
+        ensure(holds(&sent, earlier), || format!("the third ask lacks {earlier:?}"))?;
     }
     Ok("over three turns, with calls and conclusions".to_owned())
 }
@@ -68,10 +66,9 @@ async fn separate(ctx: &Ctx) -> Verdict {
     let script = [ctx.conclude("cannot_answer", "Nothing on that.")];
     ctx.run("first", &first, &script).await?;
     let run = ctx.run("second", &ctx.question(), &script).await?;
-    ensure(!holds(&run.model_requests, "albatross"), || {
-        "another conversation's question was sent".to_owned()
-    })?;
-    Ok(format!("{} model calls", run.model_requests.len()))
+    let sent = ctx.model_requests(&run).await?;
+    ensure(!holds(&sent, "albatross"), || "another conversation's question was sent".to_owned())?;
+    Ok(format!("{} model calls", run.model_calls()))
 }
 
 async fn per_user(ctx: &Ctx) -> Verdict {
@@ -84,7 +81,7 @@ async fn per_user(ctx: &Ctx) -> Verdict {
     )
     .await?;
     ctx.script(&[ctx.conclude("cannot_answer", "Nothing.")]).await?;
-    let before = ctx.control()?.newest().await?;
+    let before = ctx.control()?.received().await?;
     let conversation = ctx.conversation_of(other).await?;
     let ticket = ctx.ask_as(other, &conversation, &ctx.question()).await?;
     let deadline = tokio::time::Instant::now() + ctx.limit();
@@ -96,7 +93,7 @@ async fn per_user(ctx: &Ctx) -> Verdict {
         ensure(tokio::time::Instant::now() < deadline, || "the second user's run did not end".to_owned())?;
         tokio::time::sleep(std::time::Duration::from_millis(30)).await;
     }
-    let requests = ctx.control()?.since(before).await?;
+    let requests = ctx.control()?.requests(before, u64::MAX).await?;
     ensure(!holds(&requests, "ingfisher"), || {
         "the first user's turn was sent for the second user".to_owned()
     })?;
@@ -107,16 +104,17 @@ async fn bearer(ctx: &Ctx) -> Verdict {
     let run = ctx.answered().await?;
     let token = ctx.ids.first.expose();
     let signature = token.rsplit_once('.').map_or(token, |(_, signature)| signature);
-    let all = ctx.control()?.since(0).await?;
+    let all = ctx.control()?.requests(0, u64::MAX).await?;
     ensure(!all.is_empty(), || "the model saw no request".to_owned())?;
     ensure(!holds(&all, signature), || "a model request holds the caller's bearer".to_owned())?;
-    Ok(format!("{} model requests of this run's {}", all.len(), run.model_requests.len()))
+    Ok(format!("{} model requests of this run's {}", all.len(), run.model_calls()))
 }
 
 async fn question_sent(ctx: &Ctx) -> Verdict {
     let question = "How many ospreys, in all, were counted here?";
     let run =
         ctx.run("sent", &json!({"question": question}), &[ctx.conclude("cannot_answer", "None.")]).await?;
-    ensure(holds(&run.model_requests, question), || "no model request holds the question".to_owned())?;
-    Ok(format!("{} model calls", run.model_requests.len()))
+    let sent = ctx.model_requests(&run).await?;
+    ensure(holds(&sent, question), || "no model request holds the question".to_owned())?;
+    Ok(format!("{} model calls", run.model_calls()))
 }

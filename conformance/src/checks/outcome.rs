@@ -303,8 +303,8 @@ async fn refusal(ctx: &Ctx) -> Verdict {
 
 async fn refusal_stops(ctx: &Ctx) -> Verdict {
     let run = ctx.refused().await?;
-    ensure(run.model_requests.len() == 1, || {
-        format!("{} model calls in a run whose first statement was refused", run.model_requests.len())
+    ensure(run.model_calls() == 1, || {
+        format!("{} model calls in a run whose first statement was refused", run.model_calls())
     })?;
     Ok("one model call".to_owned())
 }
@@ -362,7 +362,7 @@ async fn max_steps(ctx: &Ctx) -> Verdict {
     let script = vec![ctx.query(&ctx.options.sql); turns];
     let run = ctx.run("max steps", &ctx.question(), &script).await?;
     ends_in_error(&run, "max_steps")?;
-    Ok(format!("after {} model calls", run.model_requests.len()))
+    Ok(format!("after {} model calls", run.model_calls()))
 }
 
 async fn unknown_tool(ctx: &Ctx) -> Verdict {
@@ -397,7 +397,7 @@ async fn ablation(ctx: &Ctx) -> Verdict {
     ensure(step.is_none(), || format!("a step of {:?}", step.map(|step| step.text("tool"))))?;
     let provenance = terminal(&run.log).get("provenance").cloned().unwrap_or_default();
     ensure(provenance == json!([]), || format!("provenance is {provenance}"))?;
-    ensure(!mentions(&run.model_requests, &prefix), || {
+    ensure(!mentions(&ctx.model_requests(&run).await?, &prefix), || {
         "the model was offered the catalog's tools".to_owned()
     })?;
     Ok(run.log.outline())
@@ -407,7 +407,7 @@ async fn context_default(ctx: &Ctx) -> Verdict {
     let prefix = catalog_prefix(ctx);
     for body in [ctx.question(), json!({"question": ctx.options.question, "context": true})] {
         let run = ctx.run("context", &body, &[ctx.conclude("cannot_answer", "Nothing.")]).await?;
-        ensure(mentions(&run.model_requests, &prefix), || {
+        ensure(mentions(&ctx.model_requests(&run).await?, &prefix), || {
             format!("{body}: the model was not offered the catalog")
         })?;
     }

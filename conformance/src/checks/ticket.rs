@@ -41,7 +41,7 @@ async fn before_run(ctx: &Ctx) -> Verdict {
     if ctx.control.is_none() {
         return not_exercised("needs a scripted model (--model-control)");
     }
-    let before = ctx.control()?.newest().await?;
+    let before = ctx.control()?.received().await?;
     ctx.script(&[ctx.query(&ctx.options.sql).after_ms(SLOW), ctx.conclude("answer", "Some.")]).await?;
     let begun = Instant::now();
     let answer = ctx.try_ask(&conversation, &ctx.question()).await?;
@@ -53,7 +53,7 @@ async fn before_run(ctx: &Ctx) -> Verdict {
         format!("the 202 took {} ms, the run's first turn takes {SLOW}", took.as_millis())
     })?;
     ensure(state.get("status") == Some(&json!("running")), || format!("the state after the 202 is {state}"))?;
-    let asked = ctx.control()?.newest().await? - before;
+    let asked = ctx.control()?.received().await? - before;
     ensure(asked <= 1, || format!("{asked} model calls before the ticket"))?;
     Ok(format!("202 after {} ms, then running", took.as_millis()))
 }

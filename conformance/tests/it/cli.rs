@@ -79,7 +79,7 @@ fn reports_are_written_for_programs() {
     assert!(output.status.success(), "{}", stdout(&output));
     let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
     assert_eq!(report["passed"], true);
-    assert_eq!(report["targets"][0]["model"], "mini-model");
+    assert_eq!(report["targets"][0]["models"][0], "mini-model");
     assert_eq!(report["targets"][0]["checks"][0]["status"], "ok");
     let xml = std::fs::read_to_string(junit).unwrap();
     assert!(xml.contains("tests=\"1\" failures=\"0\" skipped=\"0\""), "{xml}");

@@ -30,6 +30,10 @@ impl Model {
         *self.script.borrow_mut() = replies.as_array().cloned().unwrap_or_default().into();
     }
 
+    pub(super) fn received(&self) -> u64 {
+        self.number.get()
+    }
+
     pub(super) fn requests(&self) -> Value {
         json!(*self.requests.borrow())
     }

@@ -133,6 +133,9 @@ fn open_calls(mini: &Mini, request: &Request, parts: &[&str]) -> Option<Response
             mini.model.script(&serde_json::from_slice(&request.body).unwrap());
             Some(json_response(200, &json!({})))
         }
+        ("GET", ["control", "state"]) => {
+            Some(json_response(200, &json!({"received": mini.model.received()})))
+        }
         ("GET", ["control", "requests"]) => Some(json_response(200, &mini.model.requests())),
         _ => None,
     }
