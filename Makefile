@@ -1,0 +1,48 @@
+# The verbs people type. `make help` lists them.
+
+SHELL := /bin/bash
+CARGO ?= cargo
+
+# The question and its options: make ask Q="How many tickets are open?" ARGS="--trace"
+Q ?= Which support team resolves tickets fastest?
+ARGS ?=
+export Q
+
+# Who asks in the sample stack, unless ARGS say otherwise.
+ASK_USER ?= carol
+export ASK_USER
+
+STACK := ask-service ask-executor ask-devstack ask-cli
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+RELEASE := $(TARGET)/release
+
+.PHONY: help ask ask-serve conformance-ask test lint doctor schemas build
+
+help: ## what can be typed
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+build: ## the programs, optimised
+	@$(CARGO) build --quiet --release $(addprefix -p ,$(STACK))
+
+ask: build ## ask the sample stack: Q="..." ARGS="--user bob --trace"
+	@$(RELEASE)/ask-devstack run -- $(RELEASE)/ask $(ARGS) -- "$$Q"
+
+ask-serve: build ## keep the sample stack up until Ctrl-C; `make ask` then uses it
+	@$(RELEASE)/ask-devstack up $(ARGS)
+
+conformance-ask: build ## the contract as executable assertions: direct and through three gateways
+	@$(CARGO) build --quiet --release -p ask-conformance
+	@scripts/conformance.py $(ARGS)
+
+test: ## every test, with a summary at the end
+	@scripts/test.sh
+
+lint: ## format and lints, as errors
+	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
+
+schemas: ## write ask.openapi.json and events.schema.json from the types
+	@$(CARGO) run --quiet -p ask-contract --example write_schemas
+
+doctor: ## what is missing on this machine, each with its fix
+	@scripts/doctor.sh

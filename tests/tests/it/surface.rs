@@ -1,0 +1,162 @@
+//! The calls as a client meets them, and what the logs say of it.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test says by failing")]
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::stack::{Stack, call, read_chunk, read_head};
+
+#[test]
+fn every_documented_call_is_served_and_the_files_are_those_of_the_repository() {
+    let stack = Stack::up("surface", &[]);
+    let committed = |name: &str| -> Value {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    };
+    let served = |path: &str| call("GET", &format!("{}{path}", stack.base_url()), "", "").json();
+    let openapi = served("/openapi.json");
+    assert_eq!(openapi, committed("ask.openapi.json"));
+    assert_eq!(served("/events.schema.json"), committed("events.schema.json"));
+    assert_eq!(served("/health"), json!({"status": "ok", "contract": "1"}));
+    for (path, operations) in openapi["paths"].as_object().unwrap() {
+        for method in operations.as_object().unwrap().keys() {
+            let url = format!("{}{}", stack.base_url(), path.replace(['{', '}'], "x"));
+            let reply = call(&method.to_uppercase(), &url, "", "");
+            let expected = if path.starts_with("/v1/") { 401 } else { 200 };
+            assert_eq!(reply.status, expected, "{method} {path}");
+            let other = call("PUT", &url, "", "");
+            assert_eq!(other.status, 405, "PUT {path}");
+            assert!(other.head.to_lowercase().contains("allow: "), "{}", other.head);
+        }
+    }
+    let nowhere = call("GET", &format!("{}/v1/nothing", stack.base_url()), "", "");
+    assert_eq!((nowhere.status, nowhere.json()["code"].as_str()), (404, Some("not_found")));
+}
+
+#[test]
+fn bad_requests_are_told_what_is_wrong_and_nothing_else() {
+    let stack = Stack::up("bad", &[]);
+    let token = stack.token("carol");
+    let conversation = stack.call("POST", "/v1/conversations", &token, "").json();
+    let path = format!("/v1/conversations/{}/asks", conversation["conversation_id"].as_str().unwrap());
+    for (body, status, names) in [
+        ("", 422, "JSON"),
+        ("{", 422, "JSON"),
+        ("[]", 422, ""),
+        ("{}", 422, "question"),
+        (r#"{"question":""}"#, 422, "question"),
+        (r#"{"question":" \n\t "}"#, 422, "question"),
+        (r#"{"question":7}"#, 422, "question"),
+        (r#"{"question":null}"#, 422, "question"),
+        (r#"{"question":"canary question text here","colour":1}"#, 422, "colour"),
+        (r#"{"question":"canary question text here","context":"canary question"}"#, 422, "context"),
+        (r#"{"question":"canary question text here","effort":"extreme"}"#, 422, "effort"),
+        (r#"{"question":"canary question text here","model":""}"#, 422, "model"),
+        (r#"{"question":"canary question text here"} x"#, 422, "after"),
+        (r#"{"question":"a","question":"b"}"#, 422, "question"),
+    ] {
+        let reply = stack.call("POST", &path, &token, body);
+        assert_eq!(reply.status, status, "{body}: {}", reply.body);
+        let problem = reply.json();
+        assert_eq!(problem["code"], "invalid_request");
+        assert!(problem["detail"].as_str().unwrap().contains(names), "{body}: {problem}");
+        assert!(!reply.body.contains("canary"), "{}", reply.body);
+        assert!(reply.head.to_lowercase().contains("content-type: application/problem+json"), "{}", reply.head);
+    }
+    let large = json!({"question": "x".repeat(70_000)}).to_string();
+    assert_eq!(stack.call("POST", &path, &token, &large).status, 413);
+    let url = format!("{}{path}", stack.base_url());
+    let plain = format!("Authorization: Bearer {token}\r\nContent-Type: text/plain\r\n");
+    assert_eq!(call("POST", &url, &plain, r#"{"question":"how many?"}"#).status, 415);
+    // Nothing of all that was taken: the conversation's first ask is its first turn.
+    let asked = stack.call("POST", &path, &token, r#"{"question":"How many support tickets are there?"}"#);
+    assert_eq!((asked.status, asked.json()["turn"].as_u64()), (202, Some(1)));
+}
+
+#[test]
+fn a_strangers_ticket_and_one_that_never_was_answer_alike() {
+    let stack = Stack::up("stranger", &[]);
+    let (carol, alice) = (stack.token("carol"), stack.token("alice"));
+    let ticket = stack.begin(&carol, "How many support tickets are there?");
+    for (method, suffix) in [("GET", ""), ("GET", "/events"), ("POST", "/cancel")] {
+        let hers = stack.call(method, &format!("/v1/asks/{ticket}{suffix}"), &alice, "");
+        let nobodys = stack.call(method, &format!("/v1/asks/t_nothing{suffix}"), &alice, "");
+        assert_eq!((hers.status, &hers.body), (404, &nobodys.body), "{method} {suffix}");
+        assert_eq!(nobodys.status, 404);
+    }
+}
+
+#[test]
+fn an_expired_ticket_is_gone_for_its_owner_and_was_never_there_for_others() {
+    let stack = Stack::up("expired", &[("DAS_ASK_TTL_S", "1")]);
+    let (carol, alice) = (stack.token("carol"), stack.token("alice"));
+    let ticket = stack.begin(&carol, "How many support tickets are there?");
+    let path = format!("/v1/asks/{ticket}");
+    crate::stack::wait(std::time::Duration::from_secs(20), "the ticket expires", || {
+        stack.call("GET", &path, &carol, "").status == 410
+    });
+    assert_eq!(stack.call("GET", &path, &carol, "").json()["code"], "ticket_expired");
+    assert_eq!(stack.call("GET", &path, &alice, "").status, 404);
+    let forged = format!("/v1/asks/{}", ticket.replace('t', "u"));
+    assert_eq!(stack.call("GET", &forged, &carol, "").status, 404);
+}
+
+#[test]
+fn a_cancel_is_in_the_log_before_its_answer_and_frees_the_conversation() {
+    let stack = Stack::up("cancel", &[("ASK_DEVSTACK_TURN_DELAY_MS", "30000")]);
+    let token = stack.token("carol");
+    let conversation = stack.call("POST", "/v1/conversations", &token, "").json();
+    let asks = format!("/v1/conversations/{}/asks", conversation["conversation_id"].as_str().unwrap());
+    let question = r#"{"question":"How many support tickets are there?"}"#;
+    let ticket = stack.call("POST", &asks, &token, question).json()["ticket"].as_str().unwrap().to_owned();
+    assert_eq!(stack.call("POST", &asks, &token, question).status, 409);
+    for _ in 0..2 {
+        let cancelled = stack.call("POST", &format!("/v1/asks/{ticket}/cancel"), &token, "");
+        assert_eq!((cancelled.status, cancelled.json()), (202, json!({"ticket": ticket, "finished": true})));
+    }
+    let state = stack.call("GET", &format!("/v1/asks/{ticket}"), &token, "").json();
+    assert_eq!(state["status"], "finished");
+    assert_eq!((&state["terminal"]["kind"], &state["done"]["outcome"]), (&json!("cancelled"), &json!("error")));
+    let again = stack.call("POST", &asks, &token, question).json();
+    assert_eq!(again["turn"], 2);
+    let mut stream = stack.open_stream(&token, &ticket);
+    read_head(&mut stream);
+    let mut text = Vec::new();
+    while let Some(chunk) = read_chunk(&mut stream) {
+        text.extend(chunk);
+    }
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.ends_with("\n\n") && text.contains("event: error") && text.contains("\"kind\":\"cancelled\""));
+}
+
+#[test]
+fn audit_lines_agree_and_no_log_holds_a_question_a_token_or_a_row() {
+    let stack = Stack::up("audit", &[("DAS_ASK_LOG", "trace"), ("RUST_LOG", "trace")]);
+    let question = "Which support team resolves tickets fastest?";
+    let asked = stack.ask(&["--json", question]);
+    let token = stack.token("carol");
+    stack.ask(&["What is our customer satisfaction score for support?"]);
+    let (service, executor) = (stack.service_log(), stack.executor_log());
+    let line = |log: &str, prefix: &str| -> Vec<Value> {
+        log.lines().filter_map(|line| line.strip_prefix(prefix)).map(|json| serde_json::from_str(json).unwrap()).collect()
+    };
+    let asks = line(&service, "audit ");
+    let done = asked.event("done");
+    assert_eq!(asks[0]["op"], "ask");
+    assert_eq!(asks[0]["steps"], done["steps"]);
+    assert_eq!(asks[0]["verdict"], done["outcome"]);
+    assert_eq!(line(&service, "gap ").len(), 1);
+    // Each step's time is the executor's own, in the same order for a tool that is called once.
+    let calls = line(&executor, "audit ");
+    let step = asked.events().into_iter().find(|event| event["tool"] == "warehouse__run_query").unwrap();
+    let call = calls.iter().find(|call| call["op"] == "run_query").unwrap();
+    assert_eq!(step["ms"], call["ms"]);
+    for log in [&service, &executor] {
+        assert!(!log.contains(question) && !log.contains("resolves tickets fastest?"), "the question");
+        let secret = token.rsplit('.').next().unwrap();
+        assert!(!log.contains(secret) && !log.contains("Bearer ey"), "a token");
+        assert!(!log.contains("Frontline"), "a row's value");
+    }
+}
