@@ -46,7 +46,10 @@ fn the_fastest_team_is_billing_by_the_catalogs_definition() {
     assert_eq!(answer["headline"]["value"], "Billing");
     assert_eq!(answer["path"], json!({"speed": "full", "detail": "warehouse"}));
     let meaning = &answer["provenance"][0];
-    assert_eq!((meaning["term"].as_str(), meaning["source"].as_str()), (Some("Resolution Time"), Some("Support.ResolutionTime")));
+    assert_eq!(
+        (meaning["term"].as_str(), meaning["source"].as_str()),
+        (Some("Resolution Time"), Some("Support.ResolutionTime"))
+    );
     assert!(answer["sql"][0].as_str().unwrap().contains("resolution_minutes"));
     assert!(!answer["caveats"].as_array().unwrap().is_empty());
     let plain = plain_sql(
@@ -59,7 +62,14 @@ fn the_fastest_team_is_billing_by_the_catalogs_definition() {
     assert!(asked.event("done")["hops"].as_u64().unwrap() <= 3);
     // The same as a person reads it.
     let read = stack.ask(&["Which support team resolves tickets fastest?"]);
-    for expected in ["Billing", "Resolution Time: ", "(Support.ResolutionTime)", "resolution_minutes", "Caveats", "Path: full / warehouse"] {
+    for expected in [
+        "Billing",
+        "Resolution Time: ",
+        "(Support.ResolutionTime)",
+        "resolution_minutes",
+        "Caveats",
+        "Path: full / warehouse",
+    ] {
         assert!(read.stdout.contains(expected), "{expected}: {}", read.stdout);
     }
     assert!(read.stderr.contains("catalog"), "progress is shown: {}", read.stderr);
@@ -91,7 +101,8 @@ fn a_definition_is_answered_from_the_catalog_alone() {
 fn a_count_is_one_headline_figure() {
     let stack = Stack::up("open", &[]);
     let asked = stack.ask(&["--json", "How many support tickets are still open?"]);
-    let plain = plain_sql(&stack, "support.db", "SELECT COUNT(*) FROM tickets WHERE status IN ('open', 'pending')");
+    let plain =
+        plain_sql(&stack, "support.db", "SELECT COUNT(*) FROM tickets WHERE status IN ('open', 'pending')");
     let answer = asked.event("answer");
     assert_eq!(answer["headline"]["value"], plain[0][0]);
     assert_eq!(answer["result"]["rows"], json!([[plain[0][0]]]));
@@ -110,8 +121,12 @@ fn a_fiscal_year_begins_in_april_and_the_metric_has_a_unit() {
     let answer = asked.event("answer");
     assert_near(&answer["headline"]["value"], &plain[0][0]);
     assert_eq!(answer["headline"]["unit"], "EUR");
-    let statements: Vec<&str> =
-        answer["provenance"].as_array().unwrap().iter().filter_map(|entry| entry["statement"].as_str()).collect();
+    let statements: Vec<&str> = answer["provenance"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|entry| entry["statement"].as_str())
+        .collect();
     assert!(statements.iter().any(|text| text.contains("Formula: SUM(")), "{statements:?}");
 }
 
@@ -165,18 +180,32 @@ fn a_follow_up_is_about_what_was_answered_before() {
         "And what is that team's average resolution time?",
     ]);
     let answers: Vec<Value> = asked.events().into_iter().filter(|event| event["type"] == "answer").collect();
-    let most = plain_sql(&stack, "support.db", "SELECT team FROM tickets GROUP BY team ORDER BY COUNT(*) DESC LIMIT 1");
+    let most = plain_sql(
+        &stack,
+        "support.db",
+        "SELECT team FROM tickets GROUP BY team ORDER BY COUNT(*) DESC LIMIT 1",
+    );
     assert_eq!(answers[0]["headline"]["value"], most[0][0]);
     let team = most[0][0].as_str().unwrap();
-    let average =
-        plain_sql(&stack, "support.db", &format!("SELECT AVG(resolution_minutes) FROM tickets WHERE team = '{team}'"));
+    let average = plain_sql(
+        &stack,
+        "support.db",
+        &format!("SELECT AVG(resolution_minutes) FROM tickets WHERE team = '{team}'"),
+    );
     assert_near(&answers[1]["result"]["rows"][0][0], &average[0][0]);
-    let turns: Vec<Value> =
-        asked.events().into_iter().filter(|event| event["type"] == "accepted").map(|event| event["turn"].clone()).collect();
+    let turns: Vec<Value> = asked
+        .events()
+        .into_iter()
+        .filter(|event| event["type"] == "accepted")
+        .map(|event| event["turn"].clone())
+        .collect();
     assert_eq!(turns, [json!(1), json!(2)]);
     // And in a conversation of its own it has nothing to go by.
     let alone = stack.ask(&["--json", "And what is that team's average resolution time?"]);
-    let same = alone.events().iter().any(|event| event["result"]["rows"][0][0] == answers[1]["result"]["rows"][0][0]);
+    let same = alone
+        .events()
+        .iter()
+        .any(|event| event["result"]["rows"][0][0] == answers[1]["result"]["rows"][0][0]);
     assert!(!same, "{alone:?}");
 }
 

@@ -1,6 +1,7 @@
 //! A signal ends everything properly.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test says by failing")]
+#![expect(clippy::disallowed_methods, reason = "it waits for a real process, in real time")]
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -39,7 +40,8 @@ fn a_terminated_service_ends_every_stream_and_is_gone_within_two_seconds() {
                 .filter_map(|line| line.strip_prefix("data: "))
                 .map(|json| serde_json::from_str(json).unwrap())
                 .collect();
-            let ending: Vec<&str> = data[data.len() - 2..].iter().map(|event| event["type"].as_str().unwrap()).collect();
+            let ending: Vec<&str> =
+                data[data.len() - 2..].iter().map(|event| event["type"].as_str().unwrap()).collect();
             assert_eq!(ending, ["error", "done"]);
             assert_eq!(data[data.len() - 2]["kind"], "internal");
         }
@@ -55,7 +57,8 @@ fn a_terminated_service_ends_every_stream_and_is_gone_within_two_seconds() {
 
 /// Whether a process is there and is no zombie.
 fn is_running(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).unwrap_or_default();
+    let stat =
+        std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());
     state.is_some_and(|state| state != 'Z')
 }

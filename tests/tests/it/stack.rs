@@ -1,6 +1,13 @@
 //! Brings the sample stack up, asks it as a person does, and ends it by process id.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says by failing")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test says by failing"
+)]
+#![expect(clippy::disallowed_methods, reason = "it waits for real processes, in real time")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -113,7 +120,10 @@ impl Stack {
     }
 
     fn text(&self, pointer: &str) -> &str {
-        self.state.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("no {pointer}: {}", self.state))
+        self.state
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_else(|| panic!("no {pointer}: {}", self.state))
     }
 
     pub(crate) fn base_url(&self) -> &str {
@@ -226,7 +236,8 @@ pub(crate) fn call(method: &str, url: &str, headers: &str, body: &str) -> Reply 
     stream.write_all(request.as_bytes()).unwrap();
     let mut reader = BufReader::new(stream);
     let head = read_head(&mut reader);
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{head}"));
+    let status =
+        head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{head}"));
     let mut body = Vec::new();
     if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
         while let Some(chunk) = read_chunk(&mut reader) {

@@ -63,7 +63,11 @@ fn bad_requests_are_told_what_is_wrong_and_nothing_else() {
         assert_eq!(problem["code"], "invalid_request");
         assert!(problem["detail"].as_str().unwrap().contains(names), "{body}: {problem}");
         assert!(!reply.body.contains("canary"), "{}", reply.body);
-        assert!(reply.head.to_lowercase().contains("content-type: application/problem+json"), "{}", reply.head);
+        assert!(
+            reply.head.to_lowercase().contains("content-type: application/problem+json"),
+            "{}",
+            reply.head
+        );
     }
     let large = json!({"question": "x".repeat(70_000)}).to_string();
     assert_eq!(stack.call("POST", &path, &token, &large).status, 413);
@@ -118,7 +122,10 @@ fn a_cancel_is_in_the_log_before_its_answer_and_frees_the_conversation() {
     }
     let state = stack.call("GET", &format!("/v1/asks/{ticket}"), &token, "").json();
     assert_eq!(state["status"], "finished");
-    assert_eq!((&state["terminal"]["kind"], &state["done"]["outcome"]), (&json!("cancelled"), &json!("error")));
+    assert_eq!(
+        (&state["terminal"]["kind"], &state["done"]["outcome"]),
+        (&json!("cancelled"), &json!("error"))
+    );
     let again = stack.call("POST", &asks, &token, question).json();
     assert_eq!(again["turn"], 2);
     let mut stream = stack.open_stream(&token, &ticket);
@@ -128,7 +135,9 @@ fn a_cancel_is_in_the_log_before_its_answer_and_frees_the_conversation() {
         text.extend(chunk);
     }
     let text = String::from_utf8(text).unwrap();
-    assert!(text.ends_with("\n\n") && text.contains("event: error") && text.contains("\"kind\":\"cancelled\""));
+    assert!(
+        text.ends_with("\n\n") && text.contains("event: error") && text.contains("\"kind\":\"cancelled\"")
+    );
 }
 
 #[test]
@@ -140,7 +149,10 @@ fn audit_lines_agree_and_no_log_holds_a_question_a_token_or_a_row() {
     stack.ask(&["What is our customer satisfaction score for support?"]);
     let (service, executor) = (stack.service_log(), stack.executor_log());
     let line = |log: &str, prefix: &str| -> Vec<Value> {
-        log.lines().filter_map(|line| line.strip_prefix(prefix)).map(|json| serde_json::from_str(json).unwrap()).collect()
+        log.lines()
+            .filter_map(|line| line.strip_prefix(prefix))
+            .map(|json| serde_json::from_str(json).unwrap())
+            .collect()
     };
     let asks = line(&service, "audit ");
     let done = asked.event("done");
