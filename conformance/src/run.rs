@@ -90,7 +90,9 @@ async fn judge(
         results.push(result);
     }
     let report = TargetReport { name, base: place.to_owned(), models: ctx.seen.models(), results };
-    said(&format!("model: {}", report.models.join(", ")));
+    let models =
+        if report.models.is_empty() { "none was named".to_owned() } else { report.models.join(", ") };
+    said(&format!("model: {models}"));
     said(&report.summary());
     report
 }
