@@ -28,7 +28,8 @@ pub struct Role {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
-    /// The columns it may not see, each as `schema.table.column`.
+    /// The columns it may not see, each as `schema.table.column`. A generated column that is made from one of them is a
+    /// column of its own, and has to be named as well.
     #[serde(default)]
     pub withheld: Vec<String>,
 }

@@ -9,7 +9,7 @@ use super::functions;
 use crate::warehouse::Source;
 
 /// The most memory that the engine takes, over all statements that run, in bytes.
-const HEAP_BYTES: u64 = 512 * 1024 * 1024;
+const HEAP_BYTES: u64 = 256 * 1024 * 1024;
 
 /// How many of the engine's steps lie between two looks at the clock; some tens of microseconds.
 const STEPS: i32 = 1_000;

@@ -98,7 +98,9 @@ impl Read<'_> {
         let Some(name) = message.strip_prefix("no such column: ") else {
             return Refusal::invalid(message.to_owned());
         };
-        let column = name.rsplit('.').next().unwrap_or(name).trim_matches('"');
+        // Behind a quoted name the engine asks whether a text was meant.
+        let bare = name.split(" - ").next().unwrap_or(name);
+        let column = bare.rsplit('.').next().unwrap_or(bare).trim_matches('"');
         for id in &self.checked.tables {
             if let Some(kept) =
                 self.view.withheld(*id).iter().find(|kept| kept.name.eq_ignore_ascii_case(column))

@@ -112,13 +112,14 @@ fn tables(source: &Source) -> rusqlite::Result<Vec<Table>> {
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_URI,
     )?;
     connection::attach(&connection, source)?;
-    // The schema name has been found to be plain.
-    let mut names = connection.prepare(&format!(
-        "SELECT name FROM {}.sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
-         ORDER BY name",
-        source.schema
-    ))?;
-    let names = names.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    // Virtual tables and what lies behind them are left out: the same data stands there under other names.
+    let mut names = connection.prepare(
+        "SELECT name FROM pragma_table_list WHERE schema = ?1 AND type IN ('table', 'view') \
+         AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+    )?;
+    let names = names
+        .query_map([&source.schema], |row| row.get::<_, String>(0))?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
     names
         .into_iter()
         .map(|name| {

@@ -4,9 +4,9 @@
 //! the statement is visited and anything that is not known to be harmless is turned down. Three things keep the parser of
 //! the guard and the parser of the engine from disagreeing about what a statement says:
 //!
-//! * what runs is never the caller's text but the checked tree, written out anew ([`render`]);
+//! * what runs is never the caller's text but the checked tree, written out anew (`render`);
 //! * the text that was written out is read again and must give the same tree;
-//! * an independent count of the tree's parts must equal what the walk has seen ([`crosscheck`]).
+//! * an independent count of the tree's parts must equal what the walk has seen (`crosscheck`).
 //!
 //! Columns that are kept from the caller do not exist for the statement: each table that has some is replaced by a
 //! projection on the rest, so that `*`, `USING`, `NATURAL` and every other road to them sees only what is left. A statement

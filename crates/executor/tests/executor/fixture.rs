@@ -47,6 +47,8 @@ const SUPPORT: &str = "
     INSERT INTO tickets VALUES (1, 1, 1, 'resolved', '2025-01-05 10:00:00', 30.5, x'0102'),
         (2, 1, 2, 'resolved', '2025-02-10 11:00:00', 60, NULL), (3, 2, 1, 'open', '2025-02-11 12:00:00', NULL, NULL),
         (4, 3, 2, 'resolved', '2025-04-02 09:30:00', 90, NULL);
+    CREATE VIRTUAL TABLE words USING fts5(word);
+    INSERT INTO words VALUES ('canary-word');
     CREATE VIEW team_sizes AS SELECT team, count(*) AS people FROM agents GROUP BY team;
     CREATE VIEW contact AS SELECT name, email AS address FROM agents;
     CREATE TABLE secret (id INTEGER PRIMARY KEY, word TEXT);

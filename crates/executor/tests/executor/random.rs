@@ -90,11 +90,12 @@ impl Writer {
             let join = self.dice.pick(&["JOIN", "LEFT JOIN", "NATURAL JOIN", "CROSS JOIN", ",", "FULL JOIN"]);
             from = format!("{from} {join} {}", self.table());
             if join.ends_with("T JOIN") || join == "JOIN" || join == "FULL JOIN" {
-                from += &match self.dice.below(4) {
+                let condition = match self.dice.below(4) {
                     0 => format!(" USING ({})", self.dice.pick(&["id", "email", "name", "phone"])),
                     1 => format!(" ON {}", self.expression()),
                     _ => " ON 1 = 1".to_owned(),
                 };
+                from.push_str(&condition);
             }
         }
         from
@@ -110,10 +111,10 @@ impl Writer {
         };
         let mut select = format!("SELECT {columns} FROM {}", self.from());
         if self.dice.below(3) == 0 {
-            select += &format!(" WHERE {}", self.expression());
+            select = format!("{select} WHERE {}", self.expression());
         }
         if self.dice.below(5) == 0 {
-            select += &format!(" GROUP BY {}", self.column());
+            select = format!("{select} GROUP BY {}", self.column());
         }
         select
     }
@@ -133,7 +134,7 @@ impl Writer {
             );
         }
         if self.dice.below(4) == 0 {
-            query += &format!(" ORDER BY {}", self.column());
+            query = format!("{query} ORDER BY {}", self.column());
         }
         self.depth -= 1;
         query
