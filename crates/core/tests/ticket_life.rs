@@ -19,6 +19,7 @@ use ask_contract::{
 use ask_core::ticket::{HopUsage, Log, Progress, Terminal, TicketLife, TicketSpec};
 use proptest::prelude::*;
 
+const TTL_MS: i64 = 1_500;
 const QUESTION: &str = "Which support team resolves tickets fastest?";
 
 /// Something that happens to a ticket.
@@ -34,6 +35,8 @@ enum Happening {
     Cancelled,
     /// The actor dies: its guard ends the log.
     Panicked,
+    /// Time passes, and with it perhaps the ticket's life.
+    Waited(i64),
     /// A reader begins after this many events seen, with this budget.
     Subscribed(u64, usize),
 }
@@ -49,6 +52,7 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
         1 => (0..4_u8).prop_map(Happening::Ended),
         1 => Just(Happening::Cancelled),
         1 => Just(Happening::Panicked),
+        2 => (0..3_000_i64).prop_map(Happening::Waited),
         4 => (0..40_u64, 1..4000_usize).prop_map(|(seen, budget)| Happening::Subscribed(seen, budget)),
     ];
     prop::collection::vec(one, 0..80)
@@ -178,6 +182,7 @@ proptest! {
         let mut life = life(max_events);
         let log: Arc<Log> = Arc::clone(life.log());
         let (mut steps, mut ended, mut readers) = (0, false, Vec::new());
+        let mut ended_at = None;
         let mut now = 1_000;
         for happening in happenings {
             now += 7;
@@ -210,12 +215,18 @@ proptest! {
                 Happening::Ended(number) => life.end(terminal(number), at),
                 Happening::Cancelled => life.fail(ErrorKind::Cancelled, "cancelled", at),
                 Happening::Panicked => life.fail(ErrorKind::Internal, "lost", at),
+                Happening::Waited(ms) => { now += ms; Ok(()) }
                 Happening::Subscribed(seen, budget) => { readers.push((seen, budget, Vec::new(), seen)); Ok(()) }
             };
             if ended || taken.is_err() {
                 prop_assert_eq!(log.latest(), before, "what is not taken leaves no trace");
             }
             ended = ended || life.outcome().is_some();
+            if ended {
+                ended_at.get_or_insert(at);
+            }
+            // A running ticket never expires; an ended one does so a fixed time after its end, whatever came later.
+            prop_assert_eq!(life.expires_at(TTL_MS), ended_at.map(|at: Timestamp| at.plus_ms(TTL_MS)));
             // Readers follow live, in pieces of their own.
             for (_, budget, got, seen) in &mut readers {
                 let (bytes, now_seen) = read_all(&log, *seen, *budget);

@@ -1,6 +1,6 @@
 //! The sample questions, each with the figure that plain SQL gives over the same data.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test says by failing")]
+#![expect(clippy::unwrap_used, reason = "a test says by failing")]
 
 use rusqlite::Connection;
 use serde_json::{Value, json};

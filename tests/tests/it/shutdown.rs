@@ -1,6 +1,5 @@
 //! A signal ends everything properly.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test says by failing")]
 #![expect(clippy::disallowed_methods, reason = "it waits for a real process, in real time")]
 
 use std::path::Path;

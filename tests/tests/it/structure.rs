@@ -1,6 +1,11 @@
 //! The workspace is built as `docs/architecture.md` says.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says by failing")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test says by failing"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! The calls as a client meets them, and what the logs say of it.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test says by failing")]
-
 use std::path::Path;
 
 use serde_json::{Value, json};

@@ -67,7 +67,14 @@ pub struct TicketLife {
     steps: u64,
     usage: HopUsage,
     degraded: Vec<String>,
-    outcome: Option<Outcome>,
+    ended: Option<Ended>,
+}
+
+/// How and when a ticket ended.
+#[derive(Debug, Clone, Copy)]
+struct Ended {
+    outcome: Outcome,
+    at: Timestamp,
 }
 
 #[derive(Debug)]
@@ -99,7 +106,7 @@ impl TicketLife {
             steps: 0,
             usage: HopUsage::default(),
             degraded: Vec::new(),
-            outcome: None,
+            ended: None,
         };
         life.append(accepted, now);
         life
@@ -116,8 +123,17 @@ impl TicketLife {
     }
 
     /// How the ticket ended, once it has.
-    pub const fn outcome(&self) -> Option<Outcome> {
-        self.outcome
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.ended.map(|ended| ended.outcome)
+    }
+
+    /// When the ticket expires that is kept `ttl_ms` milliseconds after its end; `None` while it runs.
+    pub fn expires_at(&self, ttl_ms: i64) -> Option<Timestamp> {
+        self.ended.map(|ended| ended.at.plus_ms(ttl_ms))
+    }
+
+    const fn has_ended(&self) -> bool {
+        self.ended.is_some()
     }
 
     /// Steps emitted so far.
@@ -144,7 +160,7 @@ impl TicketLife {
     ///
     /// When the ticket has ended or the event does not fit its branch's life; nothing is appended then.
     pub fn emit(&mut self, progress: Progress, now: Timestamp) -> Result<(), Rejected> {
-        if self.outcome.is_some() {
+        if self.has_ended() {
             return Err(Rejected::Ended);
         }
         let body = match progress {
@@ -180,14 +196,14 @@ impl TicketLife {
 
     /// Counts a model call that begins.
     pub const fn count_hop(&mut self) {
-        if self.outcome.is_none() {
+        if !self.has_ended() {
             self.hops = self.hops.saturating_add(1);
         }
     }
 
     /// Counts what a model call used, and notes what its protocol could not do.
     pub fn count_usage(&mut self, usage: HopUsage, degraded: &[&str]) {
-        if self.outcome.is_some() {
+        if self.has_ended() {
             return;
         }
         self.usage.tokens_in += usage.tokens_in;
@@ -207,7 +223,7 @@ impl TicketLife {
     ///
     /// [`Rejected::Ended`] when it has ended before; that ending stands.
     pub fn end(&mut self, terminal: Terminal, now: Timestamp) -> Result<(), Rejected> {
-        if self.outcome.is_some() {
+        if self.has_ended() {
             return Err(Rejected::Ended);
         }
         while let Some(OpenBranch { branch_id, role, source }) = self.open.pop() {
@@ -215,7 +231,7 @@ impl TicketLife {
         }
         let outcome = terminal.outcome();
         self.append(terminal.into_body(), now);
-        self.outcome = Some(outcome);
+        self.ended = Some(Ended { outcome, at: now });
         let done = EventBody::Done(Done {
             outcome,
             hops: self.hops,

@@ -27,6 +27,8 @@ mod directory;
 mod parts;
 mod quota;
 mod supervisor;
+#[cfg(test)]
+mod tests;
 mod ticket;
 
 use std::sync::Arc;

@@ -93,10 +93,21 @@ impl Ticket {
             return;
         }
         self.running = None;
-        ctx.run_later(self.shared.settings.retention.ttl, |ticket, ctx| {
-            ticket.shared.directory.remove_ticket(&ticket.ticket_id());
+        self.expire_in_time(ctx);
+    }
+
+    /// Leaves the directory when the ticket's time is over; looks again when the clock says that it is not.
+    fn expire_in_time(&self, ctx: &mut Context<Self>) {
+        let ttl_ms = i64::try_from(self.shared.settings.retention.ttl.as_millis()).unwrap_or(i64::MAX);
+        let Some(expires_at) = self.writer.life.expires_at(ttl_ms) else { return };
+        let left = expires_at.unix_ms().saturating_sub(self.shared.clock.now().unix_ms());
+        if left <= 0 {
+            self.shared.directory.remove_ticket(&self.ticket_id());
             ctx.stop();
-        });
+            return;
+        }
+        let left = std::time::Duration::from_millis(u64::try_from(left).unwrap_or(0));
+        ctx.run_later(left, |ticket, ctx| ticket.expire_in_time(ctx));
     }
 
     fn fail(&mut self, kind: ErrorKind, detail: &str, ctx: &mut Context<Self>) {
