@@ -90,18 +90,13 @@ impl Log {
         if event_type.is_terminal() {
             inner.terminal = Some(data_of(&bytes));
         }
-        if let EventBody::Done(done) = body {
-            inner.done = Some((done.outcome, data_of(&bytes)));
+        let Frames::Growing { frames, max, first_step } = &mut inner.frames else { return };
+        frames.push(Frame { seq, is_step: event_type == EventType::Step, bytes });
+        if frames.len() > *max {
+            drop_oldest_step(frames, first_step);
         }
-        if let Frames::Growing { frames, max, first_step } = &mut inner.frames {
-            frames.push(Frame { seq, is_step: event_type == EventType::Step, bytes });
-            if frames.len() > *max {
-                drop_oldest_step(frames, first_step);
-            }
-            if event_type == EventType::Done {
-                let sealed = seal(frames);
-                inner.frames = sealed;
-            }
+        if let EventBody::Done(done) = body {
+            inner.seal(done.outcome);
         }
     }
 
@@ -150,6 +145,30 @@ impl Log {
     }
 }
 
+impl Inner {
+    /// Puts all frames into one piece of memory; nothing is appended after this.
+    fn seal(&mut self, outcome: Outcome) {
+        let Frames::Growing { frames, .. } = &self.frames else { return };
+        let mut joined = BytesMut::with_capacity(frames.iter().map(|frame| frame.bytes.len()).sum());
+        let mut ends = Vec::with_capacity(frames.len());
+        for frame in frames {
+            joined.extend_from_slice(&frame.bytes);
+            ends.push(End { seq: frame.seq, at: joined.len() });
+        }
+        let all = joined.freeze();
+        // The last two frames are the terminal and `done`; slices of the whole keep no second copy of them.
+        let frame_before = |last: usize| {
+            let end = ends.len().checked_sub(last + 1).and_then(|index| ends.get(index))?.at;
+            let start =
+                ends.len().checked_sub(last + 2).and_then(|index| ends.get(index)).map_or(0, |end| end.at);
+            Some(data_of(&all.slice(start..end)))
+        };
+        self.terminal = frame_before(1);
+        self.done = frame_before(0).map(|json| (outcome, json));
+        self.frames = Frames::Sealed { all, ends: ends.into_boxed_slice() };
+    }
+}
+
 /// Drops the oldest step. Everything before `first_step` is known to be no step, so the search does not start over.
 fn drop_oldest_step(frames: &mut Vec<Frame>, first_step: &mut usize) {
     while let Some(frame) = frames.get(*first_step) {
@@ -159,18 +178,6 @@ fn drop_oldest_step(frames: &mut Vec<Frame>, first_step: &mut usize) {
         }
         *first_step += 1;
     }
-}
-
-fn seal(frames: &[Frame]) -> Frames {
-    let mut all = BytesMut::with_capacity(frames.iter().map(|frame| frame.bytes.len()).sum());
-    let ends = frames
-        .iter()
-        .map(|frame| {
-            all.extend_from_slice(&frame.bytes);
-            End { seq: frame.seq, at: all.len() }
-        })
-        .collect();
-    Frames::Sealed { all: all.freeze(), ends }
 }
 
 fn read_growing(frames: &[Frame], seen: u64, budget: usize) -> (Bytes, u64) {
