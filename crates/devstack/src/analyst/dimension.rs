@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use super::{
     cues::Cues,
-    facts::{Column, EntityKind, Facts, Table},
+    facts::{Column, Entity, EntityKind, Facts, Table},
     joins::{key_to, label_of, reachable},
     phrases::{names_of, names_of_table, source_stems},
     question::{Question, Role},
+    reading::Need,
     words::{stem, stems},
 };
 
@@ -30,6 +31,8 @@ pub(crate) type Phrase = BTreeSet<String>;
 enum Target<'facts> {
     Column(&'facts Table, &'facts Column),
     Rows(&'facts Table),
+    /// A term of which no column is known yet.
+    Unread(&'facts Entity),
 }
 
 /// Everything that can be grouped by, with its names; what terms name comes first.
@@ -38,6 +41,9 @@ fn targets(facts: &Facts) -> Vec<(Vec<Vec<String>>, Target<'_>)> {
     let mut found = Vec::new();
     for term in facts.of_kind(EntityKind::Term) {
         let columns = term.assets.iter().filter_map(|asset| facts.asset(asset));
+        if columns.clone().next().is_none() && (!term.detailed || !term.assets.is_empty()) {
+            found.push((names_of(term, facts), Target::Unread(term)));
+        }
         for (table, column) in columns.filter(|(_, column)| groups(column)) {
             // A term that only speaks of some values of a column does not name the column.
             let partial = column.name == "status" && !stems(&term.display).contains(&stem("status"));
@@ -112,10 +118,12 @@ pub(crate) fn take_phrase(question: &mut Question, facts: &Facts, cues: &Cues) -
             continue;
         }
         let mut chosen: Option<&Vec<String>> = None;
-        for name in targets.iter().flat_map(|(names, _)| names) {
+        let named = targets.iter().flat_map(|(names, target)| names.iter().map(move |name| (name, target)));
+        for (name, target) in named {
+            let unread = matches!(target, Target::Unread(_));
             let said = name.iter().all(|stem| row.contains(stem));
             let leads = name.iter().any(|stem| leading.first() == Some(&stem))
-                || (!grouping && name.iter().any(|stem| leading.contains(&stem)));
+                || (!grouping && !unread && name.iter().any(|stem| leading.contains(&stem)));
             let longer = chosen.is_none_or(|chosen| {
                 let first = |name: &[String]| {
                     name.iter().filter_map(|stem| row.iter().position(|said| said == stem)).min()
@@ -145,6 +153,22 @@ fn is_value(stem_said: &str, facts: &Facts) -> bool {
     columns.flat_map(|column| &column.values).any(|value| stem(&value.to_lowercase()) == stem_said)
 }
 
+/// What must be read before it is known which column a phrase names.
+pub(crate) fn needs_of(phrase: &Phrase, facts: &Facts) -> Vec<Need> {
+    let mut needs = Vec::new();
+    for (names, target) in targets(facts) {
+        let named = names.iter().any(|name| name.iter().all(|stem| phrase.contains(stem)));
+        if let Target::Unread(term) = target
+            && named
+        {
+            needs.push(Need::Details(EntityKind::Term, term.fqn.clone()));
+            let tables = term.assets.iter().filter_map(|asset| asset.rsplit_once('.'));
+            needs.extend(tables.map(|(table, _)| Need::Columns(table.to_owned())));
+        }
+    }
+    needs
+}
+
 /// The column that a phrase names, as seen from the rows of `primary`.
 pub(crate) fn resolve(phrase: &Phrase, primary: &Table, facts: &Facts) -> Option<Dimension> {
     let targets = targets(facts);
@@ -166,7 +190,7 @@ pub(crate) fn resolve(phrase: &Phrase, primary: &Table, facts: &Facts) -> Option
                 Target::Rows(rows) if rows.name == table.name => {
                     return of_rows(table);
                 }
-                Target::Column(..) | Target::Rows(_) => {}
+                Target::Column(..) | Target::Rows(_) | Target::Unread(_) => {}
             }
         }
     }

@@ -26,6 +26,12 @@ impl Observation {
         self.result.pointer("/error/code").and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// What an error says.
+    pub(crate) fn message(&self) -> &str {
+        let told = self.result.pointer("/error/message").and_then(Value::as_str);
+        told.unwrap_or("no reason was given")
+    }
+
     /// A text argument.
     pub(crate) fn arg(&self, name: &str) -> &str {
         self.args.get(name).and_then(Value::as_str).unwrap_or_default()

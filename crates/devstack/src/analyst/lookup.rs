@@ -4,7 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     exchange::Exchange,
-    facts::{EntityKind, Facts},
+    facts::{EntityKind, Facts, Table},
+    joins::key_to,
     reading::Need,
 };
 use crate::model::dialogue::{Asked, Call};
@@ -83,16 +84,14 @@ pub(crate) fn second(tools: &Tools<'_>, facts: &Facts) -> Vec<Call> {
     calls
 }
 
-fn columns(tools: &Tools<'_>, facts: &Facts, table: &str) -> Vec<Call> {
+/// The columns of a table: from the catalog, which says what they mean too, else from the source.
+fn columns(tools: &Tools<'_>, facts: &Facts, table: &str) -> Option<Call> {
+    if tools.catalog() && !facts.has_done("get_entity_details", table) {
+        return tools.details(EntityKind::Table, table);
+    }
     let source = facts.table(table).map_or("", |table| table.source.as_str());
-    let mut calls = Vec::new();
-    if !facts.has_done("describe_table", table) {
-        calls.extend(tools.call("describe_table", json!({"table": table, "source": source})));
-    }
-    if !facts.has_done("get_entity_details", table) {
-        calls.extend(tools.details(EntityKind::Table, table));
-    }
-    calls
+    let fresh = !facts.has_done("describe_table", table);
+    fresh.then(|| tools.call("describe_table", json!({"table": table, "source": source}))).flatten()
 }
 
 /// The look-ups that meet needs, less those that were made already.
@@ -127,32 +126,33 @@ pub(crate) fn meeting(needs: &[Need], tools: &Tools<'_>, facts: &Facts) -> Vec<C
     unique
 }
 
-/// What is worth a look before giving up: the words by themselves, and what the tables have to say.
+/// What is worth a search before giving up: all that the question is about, then the words that nothing explained.
 pub(crate) fn last(tools: &Tools<'_>, facts: &Facts, words: &[String], topic: &[String]) -> Vec<Call> {
-    if !tools.catalog() {
-        return Vec::new();
-    }
     let needs: Vec<Need> = searches(words, topic).into_iter().map(Need::Search).collect();
-    let mut calls = meeting(&needs, tools, facts);
-    calls.extend(said_of_tables(tools, facts));
-    calls
+    meeting(&needs, tools, facts)
 }
 
-/// What the catalog has to say of the tables: among it the values by which rows can be filtered.
-pub(crate) fn said_of_tables(tools: &Tools<'_>, facts: &Facts) -> Vec<Call> {
-    let tables = facts.tables.iter().take(AT_ONCE);
+/// What the catalog has to say of a table and of those that its rows point to, or may: among it the values by which
+/// rows can be filtered.
+pub(crate) fn said_around(tools: &Tools<'_>, facts: &Facts, table: &str) -> Vec<Call> {
+    let Some(primary) = facts.table(table) else {
+        return Vec::new();
+    };
+    let near = |other: &&Table| {
+        let unknown =
+            other.source == primary.source && (other.columns.is_empty() || primary.columns.is_empty());
+        other.name == primary.name || unknown || key_to(primary, other).is_some()
+    };
+    let tables = facts.tables.iter().filter(near);
     let needs: Vec<Need> = tables.map(|table| Need::Details(EntityKind::Table, table.name.clone())).collect();
     meeting(&needs, tools, facts)
 }
 
-/// The searches for words that nothing explained: all that the question is about, then they alone.
+/// The searches for a question of which some words are explained by nothing.
 pub(crate) fn searches(words: &[String], topic: &[String]) -> Vec<String> {
-    let mut searches = Vec::new();
-    for query in [topic.join(" "), words.join(" ")].into_iter().chain(words.iter().take(3).cloned()) {
-        if !query.is_empty() && !searches.contains(&query) {
-            searches.push(query);
-        }
-    }
+    let mut searches = vec![topic.join(" "), words.join(" ")];
+    searches.dedup();
+    searches.retain(|query| !query.is_empty());
     searches
 }
 

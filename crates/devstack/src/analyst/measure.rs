@@ -6,7 +6,8 @@ use super::{
     cues::{Aggregate, Cues, End},
     facts::{Column, Entity, EntityKind, Facts, Table},
     phrases::{
-        Fit, Wanted, best, names_of, names_of_column, names_of_table, source_stems, terms_about, terms_of,
+        Fit, Wanted, best, mentioned, names_of, names_of_column, names_of_table, source_stems, terms_about,
+        terms_of,
     },
 };
 
@@ -88,7 +89,7 @@ pub(crate) fn measures(facts: &Facts, wanted: &Wanted, cues: &Cues, catalog: boo
         }
     }
     found.retain(|measure| fits_kind(measure, cues));
-    let mentioned = mentioned(facts, wanted);
+    let mentioned = mentioned(wanted.said.clone(), facts);
     for measure in &mut found {
         measure.score += bonus(measure, &mentioned, facts, wanted);
     }
@@ -102,19 +103,6 @@ pub(crate) fn measures(facts: &Facts, wanted: &Wanted, cues: &Cues, catalog: boo
     found.retain(|measure| measure.score > 2);
     found.sort_by_key(|measure| -measure.score);
     found
-}
-
-/// The tables whose rows the question speaks of.
-fn mentioned(facts: &Facts, wanted: &Wanted) -> Vec<String> {
-    facts
-        .tables
-        .iter()
-        .filter(|table| {
-            let names = names_of_table(table, facts);
-            best(&names, wanted).is_some_and(|fit| fit.whole)
-        })
-        .map(|table| table.name.clone())
-        .collect()
 }
 
 fn bonus(measure: &Measure, mentioned: &[String], facts: &Facts, wanted: &Wanted) -> i32 {

@@ -5,7 +5,9 @@
 //! tools tell it, and says that it cannot answer when a word of the question is explained by none of that.
 
 mod answer;
+mod compute;
 mod cues;
+mod define;
 mod definition;
 mod dimension;
 mod exchange;
@@ -13,6 +15,7 @@ mod facts;
 mod figures;
 mod filters;
 mod joins;
+mod listing;
 mod lookup;
 mod measure;
 mod memory;

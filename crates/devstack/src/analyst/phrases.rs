@@ -162,3 +162,27 @@ pub(crate) fn terms_about<'facts>(table: &Table, column: &str, facts: &'facts Fa
         })
         .collect()
 }
+
+/// The words among `topic` that neither the catalog nor the tables use anywhere.
+pub(crate) fn strange(topic: &[String], facts: &Facts) -> Vec<String> {
+    let mut known: BTreeSet<String> = source_stems(facts);
+    for entity in &facts.entities {
+        known.extend(names_of(entity, facts).into_iter().flatten());
+        known.extend(stems(&entity.description));
+    }
+    for table in &facts.tables {
+        known.extend(names_of_table(table, facts).into_iter().flatten());
+        known.extend(table.columns.iter().flat_map(|column| stems(&column.name)));
+    }
+    topic.iter().filter(|word| !known.contains(&stem(&word.to_lowercase()))).cloned().collect()
+}
+
+/// The tables whose rows a question with these stems speaks of, by their names.
+pub(crate) fn mentioned(said: BTreeSet<String>, facts: &Facts) -> Vec<String> {
+    let wanted = Wanted { said, ..Wanted::default() };
+    let tables = facts.tables.iter();
+    tables
+        .filter(|table| best(&names_of_table(table, facts), &wanted).is_some_and(|fit| fit.whole))
+        .map(|table| table.name.clone())
+        .collect()
+}

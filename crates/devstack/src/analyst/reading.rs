@@ -91,6 +91,9 @@ pub(crate) fn read(text: &str, facts: &Facts, memory: Option<&Memory>, catalog: 
             None => {}
         }
     }
+    if let Some(phrase) = &phrase {
+        reading.needs.extend(dimension::needs_of(phrase, facts));
+    }
     let mut chosen = choose(&question, facts, &reading.cues, phrase.as_ref(), catalog);
     if chosen.is_empty() && phrase.is_some() {
         chosen = choose_with_phrase(&question, facts, &reading.cues, phrase.as_ref(), catalog);
@@ -118,19 +121,35 @@ pub(crate) fn read(text: &str, facts: &Facts, memory: Option<&Memory>, catalog: 
         cover(&mut question, &measure);
         place(&mut reading, measure);
     }
+    let mut unreferred: Vec<String> = Vec::new();
     for at in 0..reading.parts.len() {
         let Some(mut part) = reading.parts.get(at).cloned() else {
             continue;
         };
         complete(&mut part, &mut reading, &mut question, facts, phrase.as_ref());
-        if let Some(filter) = reference.as_ref().and_then(|filter| super::memory::carry(filter, &part, facts))
-        {
-            part.filters.retain(|known| known.column != filter.column);
-            part.filters.push(filter);
+        if let Some(filter) = &reference {
+            match super::memory::carry(filter, &part, facts) {
+                Some(filter) => {
+                    part.filters.retain(|known| known.column != filter.column);
+                    part.filters.push(filter);
+                }
+                None => unreferred.push(filter.column.clone()),
+            }
         }
         if let Some(slot) = reading.parts.get_mut(at) {
             *slot = part;
         }
+    }
+    if !unreferred.is_empty() {
+        // "That region" may be a column of a table not seen yet.
+        let sources = reading
+            .parts
+            .iter()
+            .flat_map(|part| &part.measures)
+            .filter_map(|measure| facts.table(&measure.table));
+        let needs: Vec<Need> = sources.flat_map(|table| unread_tables(facts, &table.source)).collect();
+        reading.needs.extend(needs);
+        reading.unexplained.extend(unreferred);
     }
     if let Some(memory) = memory {
         super::memory::carry_scope(memory, text, reference.is_some(), &mut reading, facts);
@@ -211,11 +230,10 @@ fn pick(
     question: &Question,
 ) -> Vec<Measure> {
     let reaches = |measure: &Measure| {
-        phrase.is_none_or(|phrase| {
-            let table = facts.table(&measure.table);
-            measure.unread.is_some()
-                || table.is_some_and(|table| dimension::resolve(phrase, table, facts).is_some())
-        })
+        let Some((phrase, table)) = phrase.zip(facts.table(&measure.table)) else {
+            return true;
+        };
+        dimension::resolve(phrase, table, facts).is_some() || !unread_tables(facts, &table.source).is_empty()
     };
     let several = question.has_any(&["and", "versus", "vs", "with", "against", "compared"]);
     let mut chosen: Vec<Measure> = Vec::new();
@@ -391,6 +409,12 @@ impl Reading {
     /// Whether nothing was found to compute.
     pub(crate) fn is_empty(&self) -> bool {
         self.parts.is_empty()
+    }
+
+    /// Whether words are left over, or a group that was asked for was not found.
+    pub(crate) fn is_partial(&self) -> bool {
+        let grouped = self.parts.iter().all(|part| part.group.is_some());
+        !self.unexplained.is_empty() || (self.phrase.is_some() && !grouped)
     }
 
     /// Whether it asks what something means.

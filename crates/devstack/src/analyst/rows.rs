@@ -39,9 +39,13 @@ pub(crate) struct Listing {
 
 /// Reads a question for rows; none when no table in it is known.
 ///
-/// `tries` are the statements that were tried and did not run: each makes another guess at a column that no
-/// look-up shows.
-pub(crate) fn read(text: &str, facts: &Facts, memory: Option<&Memory>, tries: usize) -> Option<Listing> {
+/// With `tries` a column that no look-up shows is guessed, differently after each statement that did not run.
+pub(crate) fn read(
+    text: &str,
+    facts: &Facts,
+    memory: Option<&Memory>,
+    tries: Option<usize>,
+) -> Option<Listing> {
     let mut question = Question::new(text);
     let fiscal = super::reading::fiscal_of(facts);
     let period = super::period::take_period(&mut question, fiscal);
@@ -61,15 +65,15 @@ pub(crate) fn read(text: &str, facts: &Facts, memory: Option<&Memory>, tries: us
         distinct: false,
     };
     take_condition(&mut question, table, facts, &cues, &mut listing);
-    take_columns(&mut question, table, facts, &mut listing);
     listing.filters = take_filters(&mut question, table, facts);
+    take_columns(&mut question, table, facts, &mut listing);
     if let Some(filter) = reference.filter(|filter| table.column(&filter.column).is_some()) {
         let table = table.name.clone();
         listing.filters.push(Filter { table, ..filter });
     }
     let known = known_stems(table, facts, &listing);
     listing.unexplained = question.unexplained(|word| known.contains(&word.stem));
-    if listing.columns.is_empty() && !listing.unexplained.is_empty() {
+    if let Some(tries) = tries.filter(|_| listing.columns.is_empty() && !listing.unexplained.is_empty()) {
         guess(&mut listing, tries);
     }
     if listing.columns.is_empty() {
@@ -83,10 +87,9 @@ pub(crate) fn read(text: &str, facts: &Facts, memory: Option<&Memory>, tries: us
 
 /// The values that there are of a dimension: "which regions do we have?".
 pub(crate) fn values_of(phrase: &Phrase, facts: &Facts) -> Option<Listing> {
-    let rows = |table: &&Table| {
-        names_of_table(table, facts).iter().any(|name| name.iter().all(|stem| phrase.contains(stem)))
-    };
-    if facts.tables.iter().any(|table| rows(&table)) {
+    let same =
+        |name: &Vec<String>| name.len() == phrase.len() && name.iter().all(|stem| phrase.contains(stem));
+    if facts.tables.iter().any(|table| names_of_table(table, facts).iter().any(same)) {
         return None;
     }
     let found = facts.tables.iter().find_map(|table| {
@@ -136,8 +139,14 @@ fn take_columns(question: &mut Question, table: &Table, facts: &Facts, listing: 
             name.retain(|stem| !rows.contains(stem) && !sources.contains(stem));
         }
         let alone = |stem: &String| rows.contains(stem);
+        // "The Billing team" names a team, it does not ask for the column.
+        let beside = |at: usize| {
+            let near =
+                [at + 1, at.wrapping_sub(1)].into_iter().any(|at| question.role(at) == Some(Role::Value));
+            near && listing.filters.iter().any(|filter| filter.column == column.name)
+        };
         let places: Vec<usize> = (0..question.words.len())
-            .filter(|at| question.role(*at).is_none_or(|role| role == Role::Cue))
+            .filter(|at| question.role(*at).is_none_or(|role| role == Role::Cue) && !beside(*at))
             .filter(|at| question.words.get(*at).is_some_and(|word| name.contains(&word.stem)))
             .collect();
         let said = name.iter().all(|stem| {

@@ -255,7 +255,7 @@ fn lists() {
     );
     checks.rows(
         "Which products are in the Audio category?",
-        "SELECT product_name, category FROM sales.dim_product WHERE category = 'Audio' ORDER BY product_id",
+        "SELECT product_id, product_name, category, list_price, launched_on, is_active FROM sales.dim_product WHERE category = 'Audio' ORDER BY product_id",
     );
     let ended = Desk::new().ask("Show all urgent open tickets");
     assert!(

@@ -6,7 +6,10 @@ use rusqlite::{Connection, types::ValueRef};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    analyst::{Analyst, words::stems},
+    analyst::{
+        Analyst,
+        words::{is_stop, stems, words},
+    },
     model::dialogue::{Asked, Call, StandIn, Tool, Turn},
     sample,
 };
@@ -286,11 +289,21 @@ impl Desk {
         look_up("warehouse__list_tables", json!({}));
         let mut tables: Vec<String> = Vec::new();
         if self.catalog {
-            let words = stems(question);
+            let found: Vec<Vec<Value>> = pieces(question)
+                .iter()
+                .take(4)
+                .map(|piece| {
+                    let found = look_up("catalog__search_metadata", json!({"query": piece}));
+                    found["results"].as_array().cloned().unwrap_or_default()
+                })
+                .collect();
             let mut hits: Vec<Value> = Vec::new();
-            for piece in words.chunks(3).take(4) {
-                let found = look_up("catalog__search_metadata", json!({"query": piece.join(" ")}));
-                hits.extend(found["results"].as_array().cloned().unwrap_or_default().into_iter().take(4));
+            for place in 0..10 {
+                for hit in found.iter().filter_map(|list| list.get(place)) {
+                    if !hits.contains(hit) {
+                        hits.push(hit.clone());
+                    }
+                }
             }
             for hit in hits.iter().take(8) {
                 let args = json!({"entityType": hit["entityType"], "fqn": hit["fullyQualifiedName"]});
@@ -354,20 +367,52 @@ fn entities() -> Vec<Value> {
     catalog["entities"].as_array().unwrap().clone()
 }
 
-/// Ranks by how many words of the query an entity's names have, then by those of its description.
+/// Runs of the question's telling words, cut into overlapping pieces of three.
+fn pieces(question: &str) -> Vec<String> {
+    let mut runs: Vec<Vec<String>> = vec![Vec::new()];
+    for word in words(question) {
+        if is_stop(&word.lower) {
+            runs.push(Vec::new());
+        } else if let Some(run) = runs.last_mut() {
+            run.push(word.lower);
+        }
+    }
+    let cut = |run: Vec<String>| {
+        let mut pieces: Vec<String> = run.windows(3).step_by(2).map(|piece| piece.join(" ")).collect();
+        if run.len() < 3 || run.len() % 2 == 0 {
+            let last = run.len().saturating_sub(3);
+            pieces.push(run[last..].join(" "));
+        }
+        pieces
+    };
+    runs.into_iter().filter(|run| !run.is_empty()).flat_map(cut).collect()
+}
+
+/// Ranks by the words that an entity shares with the query: rare ones count more, those of names more than others.
 fn search(query: &str) -> Value {
     let wanted = stems(query);
+    let texts: Vec<(Value, Vec<String>, Vec<String>)> = entities()
+        .into_iter()
+        .map(|entity| {
+            let text = |key: &str| entity[key].as_str().unwrap_or_default().to_owned();
+            let synonyms: Vec<String> = serde_json::from_value(entity["synonyms"].clone()).unwrap();
+            let names = stems(&format!("{} {}", text("displayName"), synonyms.join(" ")));
+            let said = stems(&text("description"));
+            (entity, names, said)
+        })
+        .collect();
+    let rarity = |stem: &String| {
+        let having =
+            texts.iter().filter(|(_, names, said)| names.contains(stem) || said.contains(stem)).count();
+        60 / (having + 2)
+    };
     let mut hits: Vec<(usize, Value)> = Vec::new();
-    for entity in entities() {
-        let text = |key: &str| entity[key].as_str().unwrap_or_default().to_owned();
-        let synonyms: Vec<String> = serde_json::from_value(entity["synonyms"].clone()).unwrap();
-        let names = stems(&format!("{} {}", text("displayName"), synonyms.join(" ")));
-        let said = stems(&text("description"));
-        let score = wanted
-            .iter()
-            .map(|stem| 3 * usize::from(names.contains(stem)) + usize::from(said.contains(stem)))
-            .sum();
-        if score > 1 {
+    for (entity, names, said) in &texts {
+        let worth = |stem: &String| {
+            rarity(stem) * (3 * usize::from(names.contains(stem)) + usize::from(said.contains(stem)))
+        };
+        let score: usize = wanted.iter().map(worth).sum();
+        if score > 5 {
             let hit = json!({
                 "entityType": entity["entityType"], "fullyQualifiedName": entity["fullyQualifiedName"],
                 "name": entity["name"], "displayName": entity["displayName"],
