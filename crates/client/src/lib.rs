@@ -8,7 +8,7 @@
 //! let client = Client::new(Base::parse("http://127.0.0.1:8091")?, Bearer::new("a.b.c")?);
 //! let conversation = client.create_conversation().await?;
 //! let question = "How many tickets are open?".to_owned();
-//! let request = AskRequest { question, context: true, model: None, effort: None };
+//! let request = AskRequest { question, context: true, model: None, effort: None, deadline_s: None };
 //! let ticket = client.ask(&conversation.conversation_id, &request).await?;
 //! let mut events = client.events(&ticket.ticket);
 //! while let Some(received) = events.next().await? {

@@ -60,7 +60,14 @@ fn schemas() -> Map<String, Value> {
 
 fn paths() -> Value {
     use ProblemCode as Code;
-    let created = [Code::Unauthenticated, Code::InsufficientScope, Code::TooManyRequests, Code::Unavailable];
+    let created = [
+        Code::Unauthenticated,
+        Code::InsufficientScope,
+        Code::IdempotencyKeyReused,
+        Code::InvalidRequest,
+        Code::TooManyRequests,
+        Code::Unavailable,
+    ];
     let asked = [
         Code::Unauthenticated,
         Code::InsufficientScope,
@@ -74,14 +81,19 @@ fn paths() -> Value {
     ];
     let owned = [Code::Unauthenticated, Code::InsufficientScope, Code::NotFound, Code::TicketExpired];
     let ticket = parameter("ticket", "The ticket's identifier.");
+    let once = json!({
+        "name": "Idempotency-Key", "in": "header", "required": false,
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+        "description": "The same key and the same request give the same answer again, for as long as its outcome is kept.",
+    });
     let conversation = parameter("conversation_id", "The conversation's identifier.");
     json!({
         "/v1/conversations": {"post": call(
-            "createConversation", "A conversation to ask within.", &[],
+            "createConversation", "A conversation to ask within.", std::slice::from_ref(&once),
             &[("201", json_body("A new conversation.", "Conversation"))], &created,
         )},
         "/v1/conversations/{conversation_id}/asks": {"post": with_request(call(
-            "ask", "Ask a question; the ticket comes back before any tool call runs.", &[conversation],
+            "ask", "Ask a question; the ticket comes back before any tool call runs.", &[conversation, once],
             &[("202", json_body("The question was taken.", "Ticket"))], &asked,
         ))},
         "/v1/asks/{ticket}/events": {"get": call(

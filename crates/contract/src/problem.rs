@@ -21,8 +21,12 @@ pub enum ProblemCode {
     MethodNotAllowed,
     /// An ask already runs in this conversation.
     AskRunning,
+    /// The caller used this `Idempotency-Key` for another request.
+    IdempotencyKeyReused,
     /// The caller's ticket has expired.
     TicketExpired,
+    /// The caller's ticket was lost with an earlier process of the service.
+    TicketLost,
     /// The body exceeds the limit.
     BodyTooLarge,
     /// The body is not JSON by its content type.
@@ -39,13 +43,15 @@ pub enum ProblemCode {
 
 impl ProblemCode {
     /// Every code.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Unauthenticated,
         Self::InsufficientScope,
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::AskRunning,
+        Self::IdempotencyKeyReused,
         Self::TicketExpired,
+        Self::TicketLost,
         Self::BodyTooLarge,
         Self::UnsupportedMediaType,
         Self::InvalidRequest,
@@ -61,8 +67,8 @@ impl ProblemCode {
             Self::InsufficientScope => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
-            Self::AskRunning => 409,
-            Self::TicketExpired => 410,
+            Self::AskRunning | Self::IdempotencyKeyReused => 409,
+            Self::TicketExpired | Self::TicketLost => 410,
             Self::BodyTooLarge => 413,
             Self::UnsupportedMediaType => 415,
             Self::InvalidRequest => 422,
@@ -80,7 +86,9 @@ impl ProblemCode {
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::AskRunning => "ask_running",
+            Self::IdempotencyKeyReused => "idempotency_key_reused",
             Self::TicketExpired => "ticket_expired",
+            Self::TicketLost => "ticket_lost",
             Self::BodyTooLarge => "body_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::InvalidRequest => "invalid_request",
@@ -98,7 +106,9 @@ impl ProblemCode {
             Self::NotFound => "There is no such thing for you here",
             Self::MethodNotAllowed => "This path does not take that method",
             Self::AskRunning => "An ask already runs in this conversation",
+            Self::IdempotencyKeyReused => "This idempotency key was used for another request",
             Self::TicketExpired => "The ticket has expired",
+            Self::TicketLost => "The ticket was lost when the service restarted",
             Self::BodyTooLarge => "The request body is too large",
             Self::UnsupportedMediaType => "The request body must be application/json",
             Self::InvalidRequest => "The request is not valid",

@@ -23,6 +23,10 @@ pub struct AskRequest {
     /// The effort for this ask instead of the configured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
+    /// Seconds after which the run is broken off, if that is sooner than the service's own limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub deadline_s: Option<u32>,
 }
 
 const fn with_context() -> bool {

@@ -1,6 +1,6 @@
 //! Audit and gap lines on standard output: who asked what kind of thing, never the words.
 
-use std::io::Write as _;
+use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -76,16 +76,19 @@ struct GapLine<'a> {
 }
 
 impl Audit {
-    /// Starts the writer. Pseudonyms are made under `key`.
+    /// Starts the writer of lines to `out`. Pseudonyms are made under `key`.
     ///
     /// # Errors
     ///
     /// When the system starts no thread.
     #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
-    pub(crate) fn start(key: &[u8]) -> std::io::Result<(Self, AuditWriter)> {
+    pub(crate) fn start(
+        key: &[u8],
+        out: impl Write + Send + 'static,
+    ) -> std::io::Result<(Self, AuditWriter)> {
         let (lines, queued) = sync_channel(QUEUE);
         let writer =
-            std::thread::Builder::new().name("audit".to_owned()).spawn(move || write_lines(&queued))?;
+            std::thread::Builder::new().name("audit".to_owned()).spawn(move || write_lines(&queued, out))?;
         let pseudonyms = Hmac::new_from_slice(key).expect("HMAC takes keys of any length");
         Ok((Self { lines, pseudonyms }, AuditWriter(writer)))
     }
@@ -149,14 +152,13 @@ impl AuditWriter {
     }
 }
 
-fn write_lines(queued: &Receiver<String>) {
+fn write_lines(queued: &Receiver<String>, mut out: impl Write) {
     while let Ok(line) = queued.recv() {
-        let mut out = std::io::stdout().lock();
         let mut written = out.write_all(line.as_bytes());
         while let (Ok(()), Ok(line)) = (&written, queued.try_recv()) {
             written = out.write_all(line.as_bytes());
         }
-        // There is no one to tell when standard output is closed.
+        // There is no one to tell when the output is closed.
         written.and_then(|()| out.flush()).ok();
     }
 }

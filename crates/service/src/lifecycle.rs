@@ -73,18 +73,18 @@ pub fn start(settings: Settings) -> Result<Running, StartError> {
     rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
     ask_llm::Client::new(settings.runs.endpoint.clone()).map_err(StartError::Model)?;
     let verifier = Verifier::start(settings.policy.clone()).map_err(StartError::Verifier)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mint = match &settings.id_key {
-        Some(key) => IdMint::new(key.expose().as_bytes()),
-        None => IdMint::with_random_key()?,
+        Some(key) => IdMint::new(key.expose().as_bytes(), clock.now()),
+        None => IdMint::with_random_key(clock.now())?,
     };
     let pseudonym_key = match &settings.pseudonym_key {
         Some(key) => key.expose().as_bytes().to_vec(),
         None => random_key()?,
     };
-    let (audit, writer) = Audit::start(&pseudonym_key)
+    let (audit, writer) = Audit::start(&pseudonym_key, std::io::stdout())
         .map_err(|source| StartError::System { what: "no thread for the audit lines".to_owned(), source })?;
     let (listen, workers, connections) = (settings.listen, settings.workers, settings.quotas.connections);
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let house = House::new(settings, clock, mint, audit);
     let state = web::Data::new(State { house: house.clone(), verifier });
     let server = HttpServer::new(move || App::new().app_data(state.clone()).configure(routes))

@@ -170,3 +170,70 @@ fn audit_lines_agree_and_no_log_holds_a_question_a_token_or_a_row() {
         assert!(!log.contains("Frontline"), "a row's value");
     }
 }
+
+#[test]
+fn a_post_that_is_sent_again_gives_the_same_answer() {
+    let stack = Stack::up("again", &[]);
+    let (carol, alice) = (stack.token("carol"), stack.token("alice"));
+    let post = |token: &str, path: &str, key: &str, body: &str| {
+        let headers = format!(
+            "Authorization: Bearer {token}\r\nContent-Type: application/json\r\nIdempotency-Key: {key}\r\n"
+        );
+        call("POST", &format!("{}{path}", stack.base_url()), &headers, body)
+    };
+    let first = post(&carol, "/v1/conversations", "k1", "");
+    let again = post(&carol, "/v1/conversations", "k1", "");
+    assert_eq!((first.status, again.status, &first.body), (201, 201, &again.body));
+    assert!(again.head.to_lowercase().contains("idempotency-replayed: true"), "{}", again.head);
+    assert_ne!(
+        post(&alice, "/v1/conversations", "k1", "").body,
+        first.body,
+        "another caller's key is another"
+    );
+    let asks = format!("/v1/conversations/{}/asks", first.json()["conversation_id"].as_str().unwrap());
+    let question = r#"{"question":"How many support tickets are there?"}"#;
+    let asked = post(&carol, &asks, "k2", question);
+    let asked_again = post(&carol, &asks, "k2", question);
+    assert_eq!(
+        (asked.status, asked_again.status, &asked.body),
+        (202, 202, &asked_again.body),
+        "no 409 and no second run"
+    );
+    assert!(asked.head.to_lowercase().contains("ratelimit-policy: \"asks\";q=600;w=60"), "{}", asked.head);
+    let other = post(&carol, &asks, "k2", r#"{"question":"How many agents are there?"}"#);
+    assert_eq!((other.status, other.json()["code"].as_str()), (409, Some("idempotency_key_reused")));
+    assert_eq!(post(&carol, &asks, &"k".repeat(300), question).status, 422);
+}
+
+#[test]
+fn who_asks_too_often_is_told_when_to_come_back_and_may_still_read_and_cancel() {
+    let stack = Stack::up("often", &[("DAS_ASK_RATE_ASKS", "2"), ("ASK_DEVSTACK_TURN_DELAY_MS", "30000")]);
+    let token = stack.token("carol");
+    let ticket = stack.begin(&token, "How many support tickets are there?");
+    stack.begin(&token, "How many support tickets are there?");
+    let conversation = stack.call("POST", "/v1/conversations", &token, "").json();
+    let asks = format!("/v1/conversations/{}/asks", conversation["conversation_id"].as_str().unwrap());
+    let refused = stack.call("POST", &asks, &token, r#"{"question":"How many support tickets are there?"}"#);
+    assert_eq!((refused.status, refused.json()["code"].as_str()), (429, Some("too_many_requests")));
+    assert!(refused.head.to_lowercase().contains("retry-after: "), "{}", refused.head);
+    for _ in 0..20 {
+        assert_eq!(stack.call("GET", &format!("/v1/asks/{ticket}"), &token, "").status, 200);
+    }
+    assert_eq!(stack.call("POST", &format!("/v1/asks/{ticket}/cancel"), &token, "").status, 202);
+}
+
+#[test]
+fn a_deadline_of_the_ask_breaks_its_run_off() {
+    let stack = Stack::up("deadline", &[("ASK_DEVSTACK_TURN_DELAY_MS", "30000")]);
+    let token = stack.token("carol");
+    let conversation = stack.call("POST", "/v1/conversations", &token, "").json();
+    let asks = format!("/v1/conversations/{}/asks", conversation["conversation_id"].as_str().unwrap());
+    let asked = stack.call("POST", &asks, &token, r#"{"question":"How many tickets?","deadline_s":1}"#);
+    let path = format!("/v1/asks/{}", asked.json()["ticket"].as_str().unwrap());
+    let mut state = json!(null);
+    crate::stack::wait(std::time::Duration::from_secs(20), "the run is broken off", || {
+        state = stack.call("GET", &path, &token, "").json();
+        state["status"] == "finished"
+    });
+    assert_eq!(state["terminal"]["kind"], "max_steps", "{state}");
+}

@@ -44,7 +44,7 @@ pub(super) async fn ask(desk: &mut Desk, asking: Asking) -> Exit {
             let heading = format!("> {}", neutral::line(&question));
             desk.screen.note(desk.screen.note_style.strong(heading));
         }
-        let request = AskRequest { question, context, model: model.clone(), effort };
+        let request = AskRequest { question, context, model: model.clone(), effort, deadline_s: None };
         exit = match take(desk, &conversation, &request).await {
             Ok(ticket) => follow(desk, Following::own(ticket.ticket)).await,
             Err(exit) => exit,

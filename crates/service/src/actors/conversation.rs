@@ -11,6 +11,7 @@ use ask_core::ticket::{Log, TicketLife, TicketSpec};
 use tokio::time::Instant;
 
 use super::directory::TicketHandle;
+use super::idempotency::Kept;
 use super::parts::RunParts;
 use super::quota::{Held, Resource};
 use super::supervisor::{RunPlan, Supervisor};
@@ -27,6 +28,7 @@ pub(crate) struct Conversation {
     last: Option<LastAsk>,
     touched: Instant,
     _held: Held,
+    _kept: Option<Kept>,
 }
 
 /// The newest ask: it may run, and what it came to is remembered when it has ended well.
@@ -42,6 +44,8 @@ struct LastAsk {
 pub(super) struct Ask {
     pub(super) caller: Arc<Identity>,
     pub(super) request: AskRequest,
+    /// Goes with the ticket.
+    pub(super) kept: Option<Kept>,
 }
 
 /// Hands over what a turn came to, before its `done` is emitted.
@@ -60,6 +64,7 @@ impl Conversation {
         id: ConversationId,
         owner: Owner,
         held: Held,
+        kept: Option<Kept>,
     ) -> Addr<Self> {
         let shared = Arc::clone(shared);
         Self::start_in_arbiter(arbiter, move |_| Self {
@@ -71,6 +76,7 @@ impl Conversation {
             last: None,
             touched: Instant::now(),
             _held: held,
+            _kept: kept,
         })
     }
 
@@ -106,16 +112,22 @@ impl Conversation {
         &mut self,
         caller: &Identity,
         request: AskRequest,
+        kept: Option<Kept>,
         ctx: &Context<Self>,
     ) -> Result<ask_contract::Ticket, Refused> {
+        self.shared.quota.spend(&self.owner)?;
         let running = self.shared.quota.take(&self.owner, Resource::Running)?;
         let retained = self.shared.quota.take(&self.owner, Resource::Ticket)?;
         let now = self.shared.clock.now();
-        let ticket_id = self.shared.mint.ticket(&owner_key(&self.owner), now)?;
+        let ticket_id = self.shared.mint.ticket(&owner_key(&self.owner))?;
         self.remember_last();
         self.asks += 1;
         self.touched = Instant::now();
         let runs = &self.shared.settings.runs;
+        let mut ceilings = runs.ceilings;
+        if let Some(deadline_s) = request.deadline_s {
+            ceilings.total = ceilings.total.min(std::time::Duration::from_secs(deadline_s.into()));
+        }
         let model = request.model.unwrap_or_else(|| runs.model.clone());
         let effort = request.effort.unwrap_or(runs.effort);
         let spec = TicketSpec {
@@ -128,8 +140,15 @@ impl Conversation {
             max_events: self.shared.settings.retention.max_events,
         };
         let life = TicketLife::accept(spec, now);
-        let ticket =
-            Ticket::new(Arc::clone(&self.shared), life, caller.oid.clone(), &self.owner, running, retained);
+        let ticket = Ticket::new(
+            Arc::clone(&self.shared),
+            life,
+            caller.oid.clone(),
+            &self.owner,
+            running,
+            retained,
+            kept,
+        );
         let (log, wake) = (ticket.log(), ticket.wake());
         let ticket = ticket.start();
         let handle =
@@ -145,7 +164,7 @@ impl Conversation {
             caller: Some(owner_key(&self.owner)),
             history: self.history.clone(),
             grounding: runs.grounding,
-            ceilings: runs.ceilings,
+            ceilings,
         };
         let plan = RunPlan {
             ticket_id: ticket_id.clone(),
@@ -179,11 +198,11 @@ impl Actor for Conversation {
 impl Handler<Ask> for Conversation {
     type Result = Result<ask_contract::Ticket, Refused>;
 
-    fn handle(&mut self, Ask { caller, request }: Ask, ctx: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, Ask { caller, request, kept }: Ask, ctx: &mut Context<Self>) -> Self::Result {
         if self.is_running() {
             return Err(Refused::Running);
         }
-        self.accept(&caller, request, ctx)
+        self.accept(&caller, request, kept, ctx)
     }
 }
 

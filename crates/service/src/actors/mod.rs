@@ -24,6 +24,7 @@
 mod branch;
 mod conversation;
 mod directory;
+mod idempotency;
 mod parts;
 mod quota;
 mod supervisor;
@@ -38,10 +39,11 @@ use actix_rt::Arbiter;
 use ask_auth::{Identity, Owner};
 use ask_contract::{AskRequest, ConversationId, Ticket, TicketId};
 use ask_core::clock::Clock;
-use ask_core::id::{IdMint, NoRandomness};
+use ask_core::id::{IdMint, MadeBy, NoRandomness};
 
 pub(crate) use directory::{Follower, TicketHandle};
-pub(crate) use quota::QuotaExceeded;
+pub(crate) use idempotency::{Fingerprint, Idempotency, Kept, Once};
+pub(crate) use quota::{Allowance, QuotaExceeded};
 
 use crate::audit::Audit;
 use crate::settings::Settings;
@@ -76,6 +78,8 @@ pub(crate) enum Found {
     Here(TicketHandle),
     /// It was the caller's and has expired.
     Expired,
+    /// It was the caller's, and was lost with an earlier process.
+    Lost,
     /// It is not there, or not the caller's: the two are one.
     Nowhere,
 }
@@ -97,6 +101,7 @@ pub(crate) struct House {
     arbiters: Arc<[Arbiter]>,
     next: Arc<AtomicUsize>,
     closing: Arc<AtomicBool>,
+    answers: Arc<Idempotency>,
 }
 
 impl House {
@@ -105,21 +110,35 @@ impl House {
         let quota = Arc::new(Quota::new(settings.quotas));
         let shared =
             Arc::new(Shared { settings, clock, mint, directory: Directory::default(), quota, audit });
-        Self { shared, arbiters, next: Arc::default(), closing: Arc::default() }
+        Self { shared, arbiters, next: Arc::default(), closing: Arc::default(), answers: Arc::default() }
     }
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.shared.settings
     }
 
-    /// Opens a conversation.
-    pub(crate) fn open_conversation(&self, owner: &Owner) -> Result<ask_contract::Conversation, Refused> {
+    /// The answers that were given under an idempotency key.
+    pub(crate) const fn answers(&self) -> &Arc<Idempotency> {
+        &self.answers
+    }
+
+    /// How many more asks the caller may make before the window is over.
+    pub(crate) fn allowance(&self, owner: &Owner) -> Allowance {
+        self.shared.quota.allowance(owner)
+    }
+
+    /// Opens a conversation, and keeps the key of its request with it.
+    pub(crate) fn open_conversation(
+        &self,
+        owner: &Owner,
+        kept: Option<Kept>,
+    ) -> Result<ask_contract::Conversation, Refused> {
         if self.closing.load(Ordering::Acquire) {
             return Err(Refused::Closing);
         }
         let held = self.shared.quota.take(owner, Resource::Conversation)?;
         let now = self.shared.clock.now();
-        let conversation_id = self.shared.mint.conversation(&owner_key(owner), now)?;
+        let conversation_id = self.shared.mint.conversation(&owner_key(owner))?;
         let index = self.next.fetch_add(1, Ordering::Relaxed) % self.arbiters.len().max(1);
         if let Some(arbiter) = self.arbiters.get(index) {
             let addr = Conversation::open(
@@ -128,6 +147,7 @@ impl House {
                 conversation_id.clone(),
                 owner.clone(),
                 held,
+                kept,
             );
             self.shared.directory.add_conversation(conversation_id.clone(), owner.clone(), addr);
         }
@@ -145,6 +165,7 @@ impl House {
         conversation_id: &ConversationId,
         caller: Arc<Identity>,
         request: AskRequest,
+        kept: Option<Kept>,
     ) -> Result<Ticket, Refused> {
         let conversation =
             self.shared.directory.conversation(conversation_id, &caller.owner).ok_or(Refused::NotFound)?;
@@ -152,15 +173,18 @@ impl House {
             return Err(Refused::Closing);
         }
         // A closed mailbox is a conversation that expired between the look-up and now.
-        conversation.send(Ask { caller, request }).await.unwrap_or(Err(Refused::NotFound))
+        conversation.send(Ask { caller, request, kept }).await.unwrap_or(Err(Refused::NotFound))
     }
 
     /// Finds a ticket for a caller.
     pub(crate) fn find(&self, ticket: &TicketId, owner: &Owner) -> Found {
         match self.shared.directory.ticket(ticket, owner) {
             Some(handle) => Found::Here(handle),
-            None if self.shared.mint.made_ticket_for(ticket, &owner_key(owner)) => Found::Expired,
-            None => Found::Nowhere,
+            None => match self.shared.mint.made_ticket_for(ticket, &owner_key(owner)) {
+                Some(MadeBy::This) => Found::Expired,
+                Some(MadeBy::Another) => Found::Lost,
+                None => Found::Nowhere,
+            },
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ask_auth::Owner;
 use dashmap::DashMap;
+use tokio::time::Instant;
 
 use crate::settings::Quotas;
 
@@ -20,6 +21,9 @@ pub(crate) enum QuotaExceeded {
     /// The caller has too many running asks.
     #[error("too many running asks")]
     Running,
+    /// The caller asks too often.
+    #[error("too many asks in too short a time")]
+    Rate,
     /// All callers together have too many running asks.
     #[error("the service runs as many asks as it can")]
     Everyone,
@@ -41,8 +45,23 @@ pub(crate) struct Quota {
     running: AtomicUsize,
 }
 
+/// What a caller may still ask in the current window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Allowance {
+    /// Asks a window.
+    pub(crate) quota: u64,
+    /// The window in seconds.
+    pub(crate) window_s: u64,
+    /// Asks that are left in it.
+    pub(crate) left: u64,
+    /// Seconds until it is over.
+    pub(crate) reset_s: u64,
+}
+
 #[derive(Debug, Default)]
 struct Counts {
+    /// When the current window began, and the asks in it.
+    window: Option<(Instant, u64)>,
     conversations: usize,
     tickets: usize,
     running: usize,
@@ -73,6 +92,36 @@ pub(super) struct Held {
 impl Quota {
     pub(super) fn new(limits: Quotas) -> Self {
         Self { limits, owners: DashMap::new(), running: AtomicUsize::new(0) }
+    }
+
+    /// Counts an ask against its caller's rate.
+    pub(super) fn spend(&self, owner: &Owner) -> Result<(), QuotaExceeded> {
+        let mut counts = self.owners.entry(owner.clone()).or_default();
+        let now = Instant::now();
+        let current = counts.window.filter(|(began, _)| now.duration_since(*began) < self.limits.rate_window);
+        let (began, spent) = current.unwrap_or((now, 0));
+        if spent >= self.limits.rate_asks {
+            return Err(QuotaExceeded::Rate);
+        }
+        counts.window = Some((began, spent + 1));
+        Ok(())
+    }
+
+    /// What a caller may still ask.
+    pub(super) fn allowance(&self, owner: &Owner) -> Allowance {
+        let window = self.owners.get(owner).and_then(|counts| counts.window);
+        let (elapsed, spent) =
+            window.map_or((std::time::Duration::ZERO, 0), |(began, spent)| (began.elapsed(), spent));
+        let over = elapsed >= self.limits.rate_window;
+        let left = self.limits.rate_asks.saturating_sub(if over { 0 } else { spent });
+        let reset =
+            if over { self.limits.rate_window } else { self.limits.rate_window.saturating_sub(elapsed) };
+        Allowance {
+            quota: self.limits.rate_asks,
+            window_s: self.limits.rate_window.as_secs(),
+            left,
+            reset_s: reset.as_secs() + u64::from(reset.subsec_nanos() > 0),
+        }
     }
 
     pub(super) fn take(self: &Arc<Self>, owner: &Owner, resource: Resource) -> Result<Held, QuotaExceeded> {
@@ -131,6 +180,8 @@ mod tests {
             running: 2,
             running_total: 3,
             connections: 1,
+            rate_asks: 2,
+            rate_window: std::time::Duration::from_secs(60),
         }))
     }
 
@@ -146,6 +197,19 @@ mod tests {
         let _other = quota.take(&owner("b"), Resource::Conversation).unwrap();
         drop(first);
         assert!(quota.take(&owner("a"), Resource::Conversation).is_ok());
+    }
+
+    #[actix_rt::test]
+    async fn a_window_lets_its_asks_through_and_says_what_is_left() {
+        let quota = quota();
+        let _place = quota.take(&owner("a"), Resource::Ticket).unwrap();
+        assert_eq!(quota.allowance(&owner("a")).left, 2);
+        assert!(quota.spend(&owner("a")).is_ok() && quota.spend(&owner("a")).is_ok());
+        assert_eq!(quota.spend(&owner("a")), Err(QuotaExceeded::Rate));
+        assert_eq!(quota.spend(&owner("b")), Ok(()), "another caller's window is another");
+        let allowance = quota.allowance(&owner("a"));
+        assert_eq!((allowance.quota, allowance.window_s, allowance.left), (2, 60, 0));
+        assert!((1..=60).contains(&allowance.reset_s));
     }
 
     #[test]

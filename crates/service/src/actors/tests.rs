@@ -24,12 +24,12 @@ fn shared() -> Arc<Shared> {
     ];
     let settings = Settings::read(&settings.into_iter().collect()).unwrap();
     let quota = Arc::new(Quota::new(settings.quotas));
-    let (audit, _writer) = Audit::start(b"key").unwrap();
+    let (audit, _writer) = Audit::start(b"key", std::io::sink()).unwrap();
     let directory = Directory::default();
     Arc::new(Shared {
         settings,
         clock: Arc::new(SystemClock),
-        mint: IdMint::new(b"key"),
+        mint: IdMint::new(b"key", ask_contract::Timestamp::from_unix_ms(0)),
         directory,
         quota,
         audit,
@@ -54,7 +54,7 @@ fn accepted(shared: &Arc<Shared>) -> Ticket {
     let life = TicketLife::accept(spec, shared.clock.now());
     let running = shared.quota.take(&owner(), Resource::Running).unwrap();
     let retained = shared.quota.take(&owner(), Resource::Ticket).unwrap();
-    Ticket::new(Arc::clone(shared), life, "someone".to_owned(), &owner(), running, retained)
+    Ticket::new(Arc::clone(shared), life, "someone".to_owned(), &owner(), running, retained, None)
 }
 
 /// A ticket with an open branch, its log and its address.
@@ -158,7 +158,7 @@ async fn a_reader_is_woken_by_every_event_and_misses_none() {
     for number in 0..50 {
         let emit = addr.send(Emit(Report::Progress(opened(&format!("b{number}")))));
         // Both at once: the event may come before the wait begins, or after.
-        let (_, emitted) = tokio::join!(follower.appended(), emit);
+        let ((), emitted) = tokio::join!(follower.appended(), emit);
         emitted.unwrap().unwrap();
         read.extend_from_slice(&follower.read(1).bytes);
     }

@@ -9,6 +9,7 @@ use ask_contract::{ErrorKind, TicketId};
 use ask_core::ticket::{Log, Rejected, Terminal, TicketLife};
 use tokio::sync::watch;
 
+use super::idempotency::Kept;
 use super::quota::Held;
 use super::supervisor::{Stop, Supervisor};
 use super::{Shared, owner_key};
@@ -29,6 +30,7 @@ pub(crate) struct Ticket {
     running: Option<Held>,
     /// Freed when the ticket expires.
     _retained: Held,
+    _kept: Option<Kept>,
 }
 
 /// Emits or counts what a branch tells.
@@ -69,10 +71,11 @@ impl Ticket {
         owner: &Owner,
         running: Held,
         retained: Held,
+        kept: Option<Kept>,
     ) -> Self {
         let (wake, _) = watch::channel(life.log().latest());
         let writer = Writer { shared: Arc::clone(&shared), life, wake, oid, owner_key: owner_key(owner) };
-        Self { shared, writer, supervisor: None, running: Some(running), _retained: retained }
+        Self { shared, writer, supervisor: None, running: Some(running), _retained: retained, _kept: kept }
     }
 
     pub(super) fn log(&self) -> Arc<Log> {

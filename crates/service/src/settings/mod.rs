@@ -54,6 +54,8 @@ pub struct Retention {
     pub max_events: usize,
     /// The longest silence on a stream.
     pub keep_alive: Duration,
+    /// The longest life of a stream's connection; its client then comes back for the rest. Without one it has no end.
+    pub max_stream_age: Option<Duration>,
 }
 
 /// What one caller, and all together, may have.
@@ -73,6 +75,10 @@ pub struct Quotas {
     pub running_total: usize,
     /// HTTP connections.
     pub connections: usize,
+    /// Asks of one owner in a window.
+    pub rate_asks: u64,
+    /// The window.
+    pub rate_window: Duration,
 }
 
 /// What a run is made with.
@@ -117,6 +123,8 @@ impl Settings {
                 ttl: source.seconds("DAS_ASK_TTL_S", 900, 1..=604_800)?,
                 max_events: source.size("DAS_ASK_MAX_EVENTS", 1000, 1..=1_000_000)?,
                 keep_alive: source.seconds("DAS_ASK_KEEP_ALIVE_S", 15, 1..=3600)?,
+                max_stream_age: Some(source.seconds("DAS_ASK_MAX_STREAM_AGE_S", 0, 0..=86_400)?)
+                    .filter(|age| !age.is_zero()),
             },
             quotas: Quotas {
                 body_bytes: source.size("DAS_ASK_MAX_BODY_BYTES", 64 * 1024, 256..=16 * 1024 * 1024)?,
@@ -126,6 +134,8 @@ impl Settings {
                 running: source.size("DAS_ASK_MAX_RUNNING", 64, 1..=ANY)?,
                 running_total: source.size("DAS_ASK_MAX_RUNNING_TOTAL", 1024, 1..=ANY)?,
                 connections: source.size("DAS_ASK_MAX_CONNECTIONS", 25_000, 1..=ANY)?,
+                rate_asks: source.number("DAS_ASK_RATE_ASKS", 600, 1..=ANY)?,
+                rate_window: source.seconds("DAS_ASK_RATE_WINDOW_S", 60, 1..=86_400)?,
             },
             runs: run_settings(source)?,
             id_key: source.secret("DAS_ASK_ID_KEY")?.map(Secret::new),

@@ -41,6 +41,9 @@ pub(super) async fn ask_request(
     if ask.question.chars().count() > quotas.question_chars {
         return Err(invalid(format!("question: must have at most {} characters", quotas.question_chars)));
     }
+    if ask.deadline_s == Some(0) {
+        return Err(invalid("deadline_s: must be at least 1"));
+    }
     if ask.model.as_ref().is_some_and(|model| model.trim().is_empty()) {
         return Err(invalid("model: must not be blank"));
     }

@@ -2,6 +2,7 @@
 
 mod body;
 mod caller;
+mod once;
 mod open;
 mod problem;
 mod stream;

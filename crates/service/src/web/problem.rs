@@ -59,7 +59,9 @@ impl ResponseError for ApiError {
             ProblemCode::NotFound
             | ProblemCode::MethodNotAllowed
             | ProblemCode::AskRunning
+            | ProblemCode::IdempotencyKeyReused
             | ProblemCode::TicketExpired
+            | ProblemCode::TicketLost
             | ProblemCode::BodyTooLarge
             | ProblemCode::UnsupportedMediaType
             | ProblemCode::InvalidRequest
@@ -82,9 +84,10 @@ impl From<Refused> for ApiError {
             Refused::Running => Self::new(ProblemCode::AskRunning),
             Refused::Quota(exceeded) => {
                 let code = match exceeded {
-                    QuotaExceeded::Conversations | QuotaExceeded::Tickets | QuotaExceeded::Running => {
-                        ProblemCode::TooManyRequests
-                    }
+                    QuotaExceeded::Conversations
+                    | QuotaExceeded::Tickets
+                    | QuotaExceeded::Running
+                    | QuotaExceeded::Rate => ProblemCode::TooManyRequests,
                     QuotaExceeded::Everyone => ProblemCode::Unavailable,
                 };
                 Self::with_detail(code, exceeded.to_string()).and_try_again()

@@ -1,11 +1,13 @@
 //! `POST /v1/conversations/{conversation_id}/asks`: a ticket, before anything runs.
 
+use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use ask_contract::{ConversationId, ProblemCode};
 
 use crate::web::body::ask_request;
 use crate::web::caller::caller;
+use crate::web::once::created;
 use crate::web::{ApiError, State};
 
 pub(in crate::web) async fn handle(
@@ -20,6 +22,8 @@ pub(in crate::web) async fn handle(
         return Err(ApiError::new(ProblemCode::NotFound));
     }
     let ask = ask_request(&request, body, state.house.settings().quotas).await?;
-    let ticket = state.house.ask(&conversation_id, caller, ask).await?;
-    Ok(HttpResponse::Accepted().json(ticket))
+    let owner = caller.owner.clone();
+    let body = ask.clone();
+    let take = async |kept| Ok(state.house.ask(&conversation_id, caller, ask, kept).await?);
+    created(&state, &request, &owner, &body, StatusCode::ACCEPTED, take).await
 }

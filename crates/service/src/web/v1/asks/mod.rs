@@ -18,6 +18,7 @@ async fn own_ticket(state: &State, request: &HttpRequest, ticket: &str) -> Resul
     match state.house.find(&TicketId::new(ticket), &caller.owner) {
         Found::Here(handle) => Ok(handle),
         Found::Expired => Err(ApiError::new(ProblemCode::TicketExpired)),
+        Found::Lost => Err(ApiError::new(ProblemCode::TicketLost)),
         Found::Nowhere => Err(ApiError::new(ProblemCode::NotFound)),
     }
 }
