@@ -83,7 +83,7 @@ fn scope(part: &Part, reading: &Reading, result: &Value) -> String {
         let compared =
             matches!(&part.group, Some(Group::Column(dimension)) if dimension.column == filter.column);
         if !compared {
-            let noun = filter.column.trim_end_matches("_id").replace('_', " ");
+            let noun = filter.column.trim_end_matches("_id").trim_end_matches("_name").replace('_', " ");
             scope.push_str(&format!(" for {noun} {}", filter.values.join(" or ")));
         }
     }
@@ -113,11 +113,14 @@ fn told(part: &Part, reading: &Reading, result: &Value) -> (String, Value) {
         }
         Some(group) => {
             let noun = match group {
-                Group::Column(dimension) => dimension.label.clone(),
+                Group::Column(dimension) => match &part.second {
+                    Some(second) => format!("{} and {}", dimension.label, second.label),
+                    None => dimension.label.clone(),
+                },
                 Group::Time(grain) => grain.named().to_owned(),
             };
             match (reading.cues.end, reading.cues.top.unwrap_or(1)) {
-                (Some(_), 1) => winner(measure, reading, &noun, &scope, result),
+                (Some(_), 1) if part.second.is_none() => winner(measure, reading, &noun, &scope, result),
                 (Some(_), _) => {
                     let word = &reading.cues.end_word;
                     let opening = format!("{word} by {label}{scope}");
@@ -222,20 +225,26 @@ fn winner(measure: &Measure, reading: &Reading, noun: &str, scope: &str, result:
     let next = second.map(|second| {
         format!(", then {} with {}", plain(cell(second, 0)), written(cell(second, 1), measure))
     });
-    let headline = json!({
-        "value": name,
-        "unit": null,
-        "label": format!("{word} {noun} by {label}{scope}"),
-    });
+    let place = if reading.cues.speed || ["best", "worst", "better", "worse"].contains(&word) {
+        format!("{word} {noun} by {label}{scope}")
+    } else {
+        format!("{noun} with the {word} {label}{scope}")
+    };
+    let headline = json!({"value": name, "unit": null, "label": place});
     (format!("{opening}{}.", next.unwrap_or_default()), headline)
 }
 
 fn listed(opening: &str, part: &Part, result: &Value) -> String {
     let all = rows(result);
     let told = |row: &Value| {
-        let figures: Vec<String> =
-            part.measures.iter().zip(1..).map(|(measure, at)| written(cell(row, at), measure)).collect();
-        format!("{} {}", plain(cell(row, 0)), figures.join(" and "))
+        let figures: Vec<String> = part
+            .measures
+            .iter()
+            .zip(part.keys()..)
+            .map(|(measure, at)| written(cell(row, at), measure))
+            .collect();
+        let keys: Vec<String> = (0..part.keys()).map(|at| plain(cell(row, at))).collect();
+        format!("{} {}", keys.join(" / "), figures.join(" and "))
     };
     let named: Vec<String> = all.iter().take(NAMED_GROUPS).map(told).collect();
     let more = all.len().saturating_sub(NAMED_GROUPS);

@@ -124,18 +124,27 @@ impl Turn<'_> {
         calls
     }
 
-    /// "Which regions are there?" asks for a list, though it does not say so.
-    pub(super) fn listing_instead(&self, readings: &[Reading]) -> Option<Listing> {
+    /// Some questions ask for rows, though they do not say so: "Which regions are there?", "Show the SLA targets",
+    /// "What is the status of ticket 50123?".
+    fn listing_instead(&self, readings: &[Reading]) -> Option<Listing> {
         let [reading] = readings else {
             return None;
         };
-        if !reading.is_empty() || reading.cues.end.is_some() || reading.cues.counting {
+        if !reading.cues.is_plain() {
             return None;
         }
-        let phrase = reading.phrase.as_ref()?;
-        let values = rows::values_of(phrase, self.facts).filter(|_| reading.unexplained.is_empty());
-        let rows = || self.understood();
-        values.or_else(rows).filter(|listing| listing.unexplained.is_empty())
+        if !reading.is_empty() {
+            let part = reading.parts.first().filter(|part| part.group.is_none())?;
+            let explained = part.measures.iter().map(|measure| measure.covered.len()).sum::<usize>();
+            let single = part.filters.iter().any(|filter| filter.numeric);
+            let listing = self.understood().filter(|listing| listing.unexplained.is_empty())?;
+            let better = listing.named > explained || (single && listing.chosen);
+            return better.then_some(listing);
+        }
+        let phrase = reading.phrase.as_ref();
+        let values = phrase.and_then(|phrase| rows::values_of(phrase, self.facts));
+        let values = values.filter(|_| reading.unexplained.is_empty());
+        values.or_else(|| self.understood()).filter(|listing| listing.unexplained.is_empty())
     }
 }
 

@@ -55,10 +55,20 @@ pub(crate) struct Cues {
     pub(crate) top: Option<usize>,
     /// A grain of time to group by.
     pub(crate) grain: Option<Grain>,
+    /// It is taken from a word such as trend, not named.
+    pub(crate) trend: bool,
     /// Rows are asked for one by one: every, all.
     pub(crate) each: bool,
     /// It goes on from what was asked before.
     pub(crate) continues: bool,
+}
+
+impl Cues {
+    /// Whether nothing in it asks for a figure.
+    pub(crate) fn is_plain(&self) -> bool {
+        let figure = self.counting || self.share || self.speed || self.aggregate.is_some();
+        !figure && self.end.is_none() && self.grain.is_none() && !self.continues
+    }
 }
 
 const ENDS: &[(&str, End, bool)] = &[
@@ -211,6 +221,7 @@ pub(crate) fn take_cues(question: &mut Question) -> Cues {
         end_word: String::new(),
         top: None,
         grain: None,
+        trend: false,
         each: question.has_any(&["every", "all", "each"]),
         continues: ["and", "what about", "how about", "or", "now", "then", "but"]
             .iter()
@@ -420,10 +431,15 @@ fn take_grain(question: &mut Question, cues: &mut Cues) {
             "evolved",
             "evolution",
             "changed",
+            "change",
+            "grow",
+            "grew",
+            "grown",
         ],
         Role::Cue,
     ) {
         cues.grain = Some(Grain::Month);
+        cues.trend = true;
     }
 }
 

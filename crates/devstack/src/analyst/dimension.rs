@@ -105,47 +105,64 @@ fn row_of_words(question: &Question, start: usize) -> Vec<usize> {
     places.take_while(|at| question.role(*at).is_none()).take(4).collect()
 }
 
-/// Takes the words that name the dimension out of a question.
-pub(crate) fn take_phrase(question: &mut Question, facts: &Facts, cues: &Cues) -> Option<Phrase> {
-    let sources = source_stems(facts);
+/// Takes the words that name the dimension out of a question, and those of a second one: "by region and segment".
+pub(crate) fn take_phrases(question: &mut Question, facts: &Facts, cues: &Cues) -> Vec<Phrase> {
     let targets = targets(facts);
     for (start, grouping) in windows(question, cues) {
-        let places = row_of_words(question, start);
-        let stem_at = |at: &usize| question.words.get(*at).map(|word| word.stem.clone());
-        let row: Vec<String> = places.iter().filter_map(stem_at).collect();
-        let leading: Vec<&String> = row.iter().filter(|stem| !sources.contains(*stem)).take(2).collect();
-        if grouping && row.first().is_some_and(|first| is_value(first, facts)) {
+        let Some((phrase, end)) = take_at(question, facts, &targets, start, grouping) else {
             continue;
+        };
+        let mut phrases = vec![phrase];
+        if grouping && question.lower(end) == "and" {
+            phrases.extend(take_at(question, facts, &targets, end + 1, true).map(|(phrase, _)| phrase));
         }
-        let mut chosen: Option<&Vec<String>> = None;
-        let named = targets.iter().flat_map(|(names, target)| names.iter().map(move |name| (name, target)));
-        for (name, target) in named {
-            let unread = matches!(target, Target::Unread(_));
-            let said = name.iter().all(|stem| row.contains(stem));
-            let leads = name.iter().any(|stem| leading.first() == Some(&stem))
-                || (!grouping && !unread && name.iter().any(|stem| leading.contains(&stem)));
-            let longer = chosen.is_none_or(|chosen| {
-                let first = |name: &[String]| {
-                    name.iter().filter_map(|stem| row.iter().position(|said| said == stem)).min()
-                };
-                name.len() > chosen.len() || (name.len() == chosen.len() && first(name) < first(chosen))
-            });
-            if said && leads && longer {
-                chosen = Some(name);
-            }
-        }
-        if let Some(name) = chosen {
-            let phrase: Phrase = name.iter().cloned().collect();
-            for at in places {
-                let stem = question.words.get(at).map(|word| word.stem.clone()).unwrap_or_default();
-                if phrase.contains(&stem) {
-                    question.mark(at..at + 1, Role::Dimension);
-                }
-            }
-            return Some(phrase);
+        return phrases;
+    }
+    Vec::new()
+}
+
+/// Takes the longest name of a dimension from the words from `start` on; tells where it ended.
+fn take_at(
+    question: &mut Question,
+    facts: &Facts,
+    targets: &[(Vec<Vec<String>>, Target<'_>)],
+    start: usize,
+    grouping: bool,
+) -> Option<(Phrase, usize)> {
+    let sources = source_stems(facts);
+    let places = row_of_words(question, start);
+    let stem_at = |at: &usize| question.words.get(*at).map(|word| word.stem.clone());
+    let row: Vec<String> = places.iter().filter_map(stem_at).collect();
+    let leading: Vec<&String> = row.iter().filter(|stem| !sources.contains(*stem)).take(2).collect();
+    if grouping && row.first().is_some_and(|first| is_value(first, facts)) {
+        return None;
+    }
+    let first =
+        |name: &[String]| name.iter().filter_map(|stem| row.iter().position(|said| said == stem)).min();
+    let mut chosen: Option<&Vec<String>> = None;
+    for (name, target) in
+        targets.iter().flat_map(|(names, target)| names.iter().map(move |name| (name, target)))
+    {
+        let unread = matches!(target, Target::Unread(_));
+        let said = name.iter().all(|stem| row.contains(stem));
+        let leads = name.iter().any(|stem| leading.first() == Some(&stem))
+            || (!grouping && !unread && name.iter().any(|stem| leading.contains(&stem)));
+        let longer = chosen.is_none_or(|chosen| {
+            name.len() > chosen.len() || (name.len() == chosen.len() && first(name) < first(chosen))
+        });
+        if said && leads && longer {
+            chosen = Some(name);
         }
     }
-    None
+    let phrase: Phrase = chosen?.iter().cloned().collect();
+    let mut end = start;
+    for at in places {
+        if question.words.get(at).is_some_and(|word| phrase.contains(&word.stem)) {
+            question.mark(at..at + 1, Role::Dimension);
+            end = at + 1;
+        }
+    }
+    Some((phrase, end))
 }
 
 fn is_value(stem_said: &str, facts: &Facts) -> bool {
@@ -211,7 +228,7 @@ fn of_column(primary: &Table, table: &Table, column: &Column, facts: &Facts) -> 
         table: table.name.clone(),
         column: column.name.clone(),
         key: None,
-        label: column.name.replace('_', " "),
+        label: column.name.trim_end_matches("_name").replace('_', " "),
         listed: !column.values.is_empty() || key_to(primary, table).is_none() && column.is_text(),
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     facts::{Column, EntityKind, Facts, Table},
-    joins::reachable,
+    joins::{label_of, reachable},
     phrases::{names_of_table, source_stems},
     question::{Question, Role},
     values::listed_values,
@@ -43,6 +43,13 @@ pub(crate) fn take_filters(question: &mut Question, primary: &Table, facts: &Fac
         while let Some(range) = place_of(question, &value) {
             question.mark(range, Role::Value);
             add(&mut filters, table, column, value.clone());
+        }
+    }
+    for table in &tables {
+        if let Some((column, value)) = take_name_after(question, table, facts)
+            && let Some(column) = table.column(&column)
+        {
+            add(&mut filters, table, column, value);
         }
     }
     for table in &tables {
@@ -108,6 +115,27 @@ fn take_value_before(question: &mut Question, column: &Column, facts: &Facts) ->
     question.mark(at - 1..at, Role::Value);
     question.mark(at..at + 1, Role::Place);
     Some(value)
+}
+
+/// `product Fell Monitor 27`, `agent Hugo Haddad`: unknown names after the word for rows are those of one of them.
+fn take_name_after(question: &mut Question, table: &Table, facts: &Facts) -> Option<(String, String)> {
+    let label = label_of(table)?;
+    let names = names_of_table(table, facts);
+    let is_rows = |at: usize| {
+        let stem = question.words.get(at).map(|word| word.stem.clone()).unwrap_or_default();
+        names.iter().any(|name| name.len() == 1 && name.contains(&stem))
+    };
+    let named = |at: usize| {
+        let written = question.words.get(at).map(|word| word.raw.as_str()).unwrap_or_default();
+        let proper = written.chars().next().is_some_and(|sign| sign.is_uppercase() || sign.is_ascii_digit());
+        proper && question.role(at).is_none()
+    };
+    let start = (1..question.words.len()).find(|at| is_rows(at - 1) && named(*at))?;
+    let end = (start..question.words.len()).find(|at| !named(*at)).unwrap_or(question.words.len());
+    let raw: Vec<String> = question.words.get(start..end)?.iter().map(|word| word.raw.clone()).collect();
+    question.mark(start - 1..start, Role::Place);
+    question.mark(start..end, Role::Value);
+    Some((label.name.clone(), raw.join(" ")))
 }
 
 /// "support team" names the team of the support source, no team called support.

@@ -1,9 +1,9 @@
 //! The turn of a question that asks for rows.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    answer::Conclusion,
+    answer::{Conclusion, plain},
     facts::EntityKind,
     lookup,
     reading::Need,
@@ -66,25 +66,39 @@ impl Turn<'_> {
             Ok(results) => results,
             Err(next) => return next,
         };
-        let count = |result: &Value| result.get("rows").and_then(Value::as_array).map_or(0, Vec::len);
-        let rows = results.first().map_or(0, |result| count(result));
-        let cut = results
-            .first()
-            .and_then(|result| result.get("truncated"))
-            .and_then(Value::as_bool)
-            .unwrap_or(false);
-        let noun = if rows == 1 { "row" } else { "rows" };
-        let all = if cut { "the first " } else { "" };
-        Next::Conclude(Conclusion {
-            answered: true,
-            text: format!(
-                "Here are {all}{rows} {noun} of {}, with {}.",
-                listing.table,
-                listing.columns.join(", ").replace('_', " ")
-            ),
-            entities: if self.tools.catalog() { listing.entities.clone() } else { Vec::new() },
-            searched: Vec::new(),
-            headline: Value::Null,
-        })
+        Next::Conclude(told(listing, results.first().copied().unwrap_or(&Value::Null), self.tools.catalog()))
+    }
+}
+
+/// What is said of the rows; one value alone is the headline.
+fn told(listing: &Listing, result: &Value, catalog: bool) -> Conclusion {
+    let rows = result.get("rows").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let cut = result.get("truncated").and_then(Value::as_bool).unwrap_or(false);
+    let columns = listing.columns.join(", ").replace('_', " ");
+    let single = match (rows, listing.columns.as_slice()) {
+        ([row], [_]) => row.get(0).filter(|value| !value.is_null()),
+        _ => None,
+    };
+    let about: Vec<String> = listing.filters.iter().flat_map(|filter| filter.values.clone()).collect();
+    let about = if about.is_empty() { String::new() } else { format!(" for {}", about.join(", ")) };
+    let table = &listing.table;
+    let (text, headline) = match (single, rows.len()) {
+        (Some(value), _) => (
+            format!("The {columns}{about} is {}.", plain(value)),
+            json!({"value": value, "unit": null, "label": format!("{columns}{about}")}),
+        ),
+        (None, 0) => (format!("No row of {table} matches{about}."), Value::Null),
+        (None, 1) => (format!("Here is the one row of {table}{about}, with {columns}."), Value::Null),
+        (None, count) => {
+            let first = if cut { "the first " } else { "" };
+            (format!("Here are {first}{count} rows of {table}{about}, with {columns}."), Value::Null)
+        }
+    };
+    Conclusion {
+        answered: true,
+        text,
+        entities: if catalog { listing.entities.clone() } else { Vec::new() },
+        searched: Vec::new(),
+        headline,
     }
 }

@@ -110,7 +110,7 @@ fn bonus(measure: &Measure, mentioned: &[String], facts: &Facts, wanted: &Wanted
     let named = source_stems(facts)
         .into_iter()
         .any(|stem| wanted.said.contains(&stem) && super::words::stem(source) == stem);
-    i32::from(named) * 5 + i32::from(mentioned.contains(&measure.table)) * 3
+    i32::from(named) * 5 + i32::from(mentioned.contains(&measure.table) && measure.formula != "COUNT(*)") * 3
 }
 
 fn fits_kind(measure: &Measure, cues: &Cues) -> bool {
@@ -128,10 +128,11 @@ fn sentence_after_name(term: &Entity) -> (String, String) {
 
 fn of_metric(metric: &Entity, facts: &Facts, wanted: &Wanted) -> Option<Measure> {
     let own = best(&names_of(metric, facts), wanted);
+    // A term fits its metric a little less than the metric's own names do.
+    let own = own.map(|fit| Fit { score: fit.score + 2, ..fit });
     let mut chosen: Option<(Fit, Option<&Entity>)> = own.map(|fit| (fit, None));
     let terms = terms_of(metric, facts);
     for term in &terms {
-        // A term fits its metric a little less than the metric's own names do.
         if let Some(fit) = best(&names_of(term, facts), wanted)
             && chosen.as_ref().is_none_or(|(best, _)| fit.score > best.score)
         {
@@ -219,8 +220,12 @@ fn of_column(table: &Table, column: &Column, facts: &Facts, wanted: &Wanted, cue
         alias: format!("{prefix}_{}", column.name),
         formula: format!("{function}({}.{})", table.name, column.name),
         table: table.name.clone(),
-        unit: unit_of(column),
-        entities: term.map(|term| term.fqn.clone()).into_iter().collect(),
+        unit: unit_of(column, term),
+        entities: term
+            .or_else(|| facts.entry_of(table))
+            .map(|entity| entity.fqn.clone())
+            .into_iter()
+            .collect(),
         definition: term.map(sentence_after_name),
         lower_is_better: column.is_duration(),
         covered: fit.covered,
@@ -239,7 +244,7 @@ fn first_duration(tables: &[&Table], mentioned: &[String]) -> Option<Measure> {
             alias: format!("average_{}", column.name),
             formula: format!("AVG({}.{})", table.name, column.name),
             table: table.name.clone(),
-            unit: unit_of(column),
+            unit: unit_of(column, None),
             entities: Vec::new(),
             definition: None,
             lower_is_better: true,
@@ -251,11 +256,13 @@ fn first_duration(tables: &[&Table], mentioned: &[String]) -> Option<Measure> {
     })
 }
 
-fn unit_of(column: &Column) -> Option<String> {
+fn unit_of(column: &Column, term: Option<&Entity>) -> Option<String> {
     if column.is_duration() {
         return column.name.rsplit('_').next().map(ToOwned::to_owned);
     }
-    column.description.to_lowercase().contains("in euro").then(|| "EUR".to_owned())
+    let in_euro = |text: &str| text.to_lowercase().contains("in euro");
+    let said = in_euro(&column.description) || term.is_some_and(|term| in_euro(&term.description));
+    said.then(|| "EUR".to_owned())
 }
 
 /// A name as a column name.

@@ -83,6 +83,7 @@ impl Memory {
             let mut part = Part {
                 measures: before.measures.clone(),
                 group: None,
+                second: None,
                 filters: Vec::new(),
                 time_column: None,
             };
@@ -116,6 +117,7 @@ impl Memory {
             };
             if !replaced {
                 part.group.clone_from(&before.group);
+                part.second.clone_from(&before.second);
             }
         }
         for filter in &before.filters {
@@ -157,6 +159,7 @@ pub(crate) fn carry_scope(memory: &Memory, text: &str, refers: bool, reading: &m
                 == before.measures.first().map(|measure| &measure.table);
             if same && part.group.is_none() && part.filters.is_empty() {
                 part.group.clone_from(&before.group);
+                part.second.clone_from(&before.second);
                 part.filters.clone_from(&before.filters);
             } else if part.filters.is_empty() {
                 let carried = before.filters.iter().filter_map(|filter| carry(filter, part, facts)).collect();

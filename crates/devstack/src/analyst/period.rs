@@ -66,7 +66,14 @@ impl Fiscal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Period {
     /// From the first day up to, and without, the second; either may be open.
-    Days { from: Option<Date>, until: Option<Date>, label: String, fiscal: bool },
+    Days {
+        from: Option<Date>,
+        until: Option<Date>,
+        label: String,
+        fiscal: bool,
+        /// Two spans in a row were named, to be told apart.
+        each: Option<Grain>,
+    },
     /// A whole span counted back from the newest data: 0 is the one they lie in.
     Back { grain: Grain, spans: i32 },
 }
@@ -83,16 +90,14 @@ impl Period {
     /// As part of a sentence.
     pub(crate) fn said(&self) -> String {
         match self {
-            Self::Days { from: Some(from), until: Some(until), label, fiscal: true } => {
+            Self::Days { from: Some(from), until: Some(until), label, fiscal: true, .. } => {
                 format!("{label} ({} to {})", day(*from), day(*until - Duration::DAY))
             }
             Self::Days { label, .. } => label.clone(),
             Self::Back { grain, spans: 0 } => {
-                format!("in the {} of the newest data", grain.named())
+                format!("in the latest {} of the data", grain.named())
             }
-            Self::Back { grain, .. } => {
-                format!("in the last full {} before that of the newest data", grain.named())
-            }
+            Self::Back { grain, .. } => format!("in the previous {} of the data", grain.named()),
         }
     }
 }
@@ -150,6 +155,7 @@ fn months(year: i32, month: i32, count: i32, label: String, fiscal: bool) -> Opt
         until: Some(first_of(year, month + count)?),
         label,
         fiscal,
+        each: None,
     })
 }
 
@@ -273,8 +279,10 @@ pub(crate) fn take_period(question: &mut Question, fiscal: Fiscal) -> Option<Per
                 question.mark(at - 1..at, Role::Time);
                 question.mark_any(&["calendar"], Role::Time);
             }
-            let second = second_of_range(question, at + taken, fiscal);
-            return Some(bounded(found, &before, second));
+            return Some(match second_of_range(question, at + taken, fiscal, &found) {
+                Some(range) => range,
+                None => bounded(found, &before),
+            });
         }
         if let Some((found, taken)) = relative_at(question, at) {
             question.mark(at..at + taken, Role::Time);
@@ -284,26 +292,87 @@ pub(crate) fn take_period(question: &mut Question, fiscal: Fiscal) -> Option<Per
     None
 }
 
-/// `from January 2025 to March 2025`, `between 2024 and 2025`.
-fn second_of_range(question: &mut Question, at: usize, fiscal: Fiscal) -> Option<Period> {
-    let ranged = question.has_any(&["between", "from"]);
-    if !ranged || !["and", "to", "until", "through"].contains(&question.lower(at)) {
+/// `from January 2025 to March 2025`, `between 2024 and 2025`; `2024 and 2025` are two years to be told apart.
+fn second_of_range(question: &mut Question, at: usize, fiscal: Fiscal, first: &Period) -> Option<Period> {
+    if !["and", "to", "until", "through", "versus", "vs", "with", "or"].contains(&question.lower(at)) {
         return None;
     }
-    let (found, taken) = named_at(question, at + 1, fiscal)?;
-    question.mark(at..at + 1 + taken, Role::Time);
-    Some(found)
+    let skipped = usize::from(question.lower(at + 1) == "in") + usize::from(question.lower(at) == "compared");
+    let (second, taken) = named_at(question, at + 1 + skipped, fiscal)?;
+    let (Period::Days { from, until, .. }, Period::Days { from: second_from, until: second_until, .. }) =
+        (first, &second)
+    else {
+        return None;
+    };
+    let ranged = question.has_any(&["between", "from"]);
+    let adjoins = until == second_from || second_until == from;
+    if !ranged && !adjoins {
+        return None;
+    }
+    let compared = question.has_any(&[
+        "change",
+        "changed",
+        "compare",
+        "compared",
+        "differ",
+        "difference",
+        "grow",
+        "grew",
+        "increase",
+        "decrease",
+    ]);
+    let each = (adjoins && (compared || !ranged)).then(|| first.grain()).flatten();
+    let (from, until) = ((*from).min(*second_from), (*until).max(*second_until));
+    let (name, last) = (first.bare_label(), second.bare_label());
+    let label = match each {
+        Some(_) => format!("in {name} and {last}"),
+        None => format!("from {name} to {last}"),
+    };
+    question.mark(at..at + 1 + skipped + taken, Role::Time);
+    Some(Period::Days { from, until, label, fiscal: first.is_fiscal(), each })
 }
 
-fn bounded(found: Period, before: &str, second: Option<Period>) -> Period {
-    let Period::Days { from, until, label, fiscal } = found else {
+impl Period {
+    fn bare_label(&self) -> String {
+        self.said_label().trim_start_matches("in ").trim_start_matches("the ").to_owned()
+    }
+
+    fn said_label(&self) -> String {
+        match self {
+            Self::Days { label, .. } => label.clone(),
+            Self::Back { .. } => self.said(),
+        }
+    }
+
+    /// The grain that it is one span of.
+    fn grain(&self) -> Option<Grain> {
+        let Self::Days { from: Some(from), until: Some(until), fiscal, .. } = self else {
+            return None;
+        };
+        match ((*until - *from).whole_days(), fiscal) {
+            (365.., true) => Some(Grain::FiscalYear),
+            (365.., false) => Some(Grain::Year),
+            (89..=92, true) => Some(Grain::FiscalQuarter),
+            (89..=92, false) => Some(Grain::Quarter),
+            (28..=31, _) => Some(Grain::Month),
+            _ => None,
+        }
+    }
+
+    /// The grain by which two spans that were named are told apart.
+    pub(crate) fn each(&self) -> Option<Grain> {
+        match self {
+            Self::Days { each, .. } => *each,
+            Self::Back { .. } => None,
+        }
+    }
+}
+
+fn bounded(found: Period, before: &str) -> Period {
+    let name = found.bare_label();
+    let Period::Days { from, until, label, fiscal, each } = found else {
         return found;
     };
-    let name = label.trim_start_matches("in ").trim_start_matches("the ").to_owned();
-    if let Some(Period::Days { until: end, label: last, .. }) = second {
-        let last = last.trim_start_matches("in ").to_owned();
-        return Period::Days { from, until: end, label: format!("from {name} to {last}"), fiscal };
-    }
     let (from, until, label) = match before {
         "since" => (from, None, format!("since {name}")),
         "after" => (until, None, format!("after {name}")),
@@ -311,7 +380,7 @@ fn bounded(found: Period, before: &str, second: Option<Period>) -> Period {
         "until" => (None, until, format!("until the end of {name}")),
         _ => (from, until, label),
     };
-    Period::Days { from, until, label, fiscal }
+    Period::Days { from, until, label, fiscal, each }
 }
 
 /// `last year`, `previous fiscal quarter`, `this month`.

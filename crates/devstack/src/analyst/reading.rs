@@ -37,6 +37,8 @@ pub(crate) struct Part {
     /// One or more measures over the same table.
     pub(crate) measures: Vec<Measure>,
     pub(crate) group: Option<Group>,
+    /// A second column to group by.
+    pub(crate) second: Option<Dimension>,
     pub(crate) filters: Vec<Filter>,
     /// The column that the period is about.
     pub(crate) time_column: Option<String>,
@@ -58,6 +60,8 @@ pub(crate) struct Reading {
     pub(crate) topic: Vec<String>,
     /// The words that name what to group by.
     pub(crate) phrase: Option<Phrase>,
+    /// The words that name a second column to group by.
+    pub(crate) second: Option<Phrase>,
 }
 
 /// Reads a question that asks for figures.
@@ -66,11 +70,15 @@ pub(crate) fn read(text: &str, facts: &Facts, memory: Option<&Memory>, catalog: 
     let fiscal_entity = fiscal_year(facts);
     let fiscal = fiscal_of(facts);
     let period = super::period::take_period(&mut question, fiscal);
-    let cues = super::cues::take_cues(&mut question);
+    let mut cues = super::cues::take_cues(&mut question);
     let topic = topic(&question);
+    if let Some(each) = period.as_ref().and_then(Period::each) {
+        cues.grain = cues.grain.filter(|_| !cues.trend).or(Some(each));
+    }
     take_verbs(&mut question, facts);
     let reference = memory.and_then(|memory| memory.take_reference(&mut question));
-    let phrase = dimension::take_phrase(&mut question, facts, &cues);
+    let mut phrases = dimension::take_phrases(&mut question, facts, &cues).into_iter();
+    let (phrase, second) = (phrases.next(), phrases.next());
     let mut reading = Reading {
         fiscal,
         fiscal_term: None,
@@ -79,6 +87,7 @@ pub(crate) fn read(text: &str, facts: &Facts, memory: Option<&Memory>, catalog: 
         parts: Vec::new(),
         topic,
         phrase: phrase.clone(),
+        second,
         period,
         cues,
     };
@@ -95,7 +104,7 @@ pub(crate) fn read(text: &str, facts: &Facts, memory: Option<&Memory>, catalog: 
         reading.needs.extend(dimension::needs_of(phrase, facts));
     }
     let mut chosen = choose(&question, facts, &reading.cues, phrase.as_ref(), catalog);
-    if chosen.is_empty() && phrase.is_some() {
+    if chosen.is_empty() && phrase.is_some() && !reading.cues.is_plain() {
         chosen = choose_with_phrase(&question, facts, &reading.cues, phrase.as_ref(), catalog);
     }
     if chosen.is_empty() && reading.cues.speed && reading.cues.end.is_some() && catalog {
@@ -276,6 +285,7 @@ fn place(reading: &mut Reading, measure: Measure) {
         None => reading.parts.push(Part {
             measures: vec![measure],
             group: None,
+            second: None,
             filters: Vec::new(),
             time_column: None,
         }),
@@ -309,6 +319,16 @@ pub(crate) fn complete(
         }
     } else if let Some(grain) = reading.cues.grain {
         part.group = Some(Group::Time(grain));
+    }
+    if let Some(second) = reading.second.clone() {
+        match dimension::resolve(&second, primary, facts) {
+            Some(dimension) => part.second = Some(dimension),
+            None => {
+                reading.unexplained.extend(second.iter().cloned());
+                reading.needs.extend(dimension::needs_of(&second, facts));
+                reading.needs.extend(unread_tables(facts, &primary.source));
+            }
+        }
     }
     part.filters.extend(take_filters(question, primary, facts));
     if part.group.is_none()
@@ -393,6 +413,13 @@ pub(crate) fn unexplained(question: &Question, reading: &Reading, facts: &Facts)
     let mut left = reading.unexplained.clone();
     left.extend(question.unexplained(is_known));
     left
+}
+
+impl Part {
+    /// How many columns of a result tell the groups apart; the measures follow them.
+    pub(crate) fn keys(&self) -> usize {
+        usize::from(self.group.is_some()) + usize::from(self.second.is_some())
+    }
 }
 
 impl Reading {

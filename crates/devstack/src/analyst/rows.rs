@@ -33,6 +33,10 @@ pub(crate) struct Listing {
     pub(crate) unexplained: Vec<String>,
     /// A metric that may define the condition and whose formula is not known yet.
     pub(crate) unread: Option<String>,
+    /// How many words of the question name the table.
+    pub(crate) named: usize,
+    /// Columns were asked for by name.
+    pub(crate) chosen: bool,
     /// Each value once: it lists what there is in one column.
     pub(crate) distinct: bool,
 }
@@ -51,7 +55,7 @@ pub(crate) fn read(
     let period = super::period::take_period(&mut question, fiscal);
     let cues = super::cues::take_cues(&mut question);
     let reference = memory.and_then(|memory| memory.take_reference(&mut question));
-    let table = table_of(&question, facts, &cues)?;
+    let (table, named) = table_of(&question, facts, &cues)?;
     let mut listing = Listing {
         table: table.name.clone(),
         columns: Vec::new(),
@@ -62,11 +66,15 @@ pub(crate) fn read(
         fiscal,
         unexplained: Vec::new(),
         unread: None,
+        named: 0,
+        chosen: false,
         distinct: false,
     };
     take_condition(&mut question, table, facts, &cues, &mut listing);
     listing.filters = take_filters(&mut question, table, facts);
     take_columns(&mut question, table, facts, &mut listing);
+    listing.named = named;
+    listing.chosen = !listing.columns.is_empty();
     if let Some(filter) = reference.filter(|filter| table.column(&filter.column).is_some()) {
         let table = table.name.clone();
         listing.filters.push(Filter { table, ..filter });
@@ -106,14 +114,22 @@ pub(crate) fn values_of(phrase: &Phrase, facts: &Facts) -> Option<Listing> {
         fiscal: Fiscal::CALENDAR,
         unexplained: Vec::new(),
         unread: None,
+        named: 0,
+        chosen: false,
         distinct: true,
     })
 }
 
 /// The table whose rows are asked for: the one that its words name best, in the source that they name.
-fn table_of<'facts>(question: &Question, facts: &'facts Facts, cues: &Cues) -> Option<&'facts Table> {
+///
+/// With how many words name it.
+fn table_of<'facts>(
+    question: &Question,
+    facts: &'facts Facts,
+    cues: &Cues,
+) -> Option<(&'facts Table, usize)> {
     let wanted = Wanted::new(question.words.iter().map(|word| word.stem.clone()), cues);
-    let mut chosen: Option<(i32, &Table)> = None;
+    let mut chosen: Option<(i32, &Table, usize)> = None;
     for table in facts.tables.iter().filter(|table| !facts.is_deprecated(table)) {
         let Some(fit) = best(&names_of_table(table, facts), &wanted).filter(|fit| fit.whole) else {
             continue;
@@ -123,11 +139,11 @@ fn table_of<'facts>(question: &Question, facts: &'facts Facts, cues: &Cues) -> O
         let first = question.words.iter().position(|word| fit.covered.contains(&word.stem));
         let early = i32::try_from(first.unwrap_or(0)).unwrap_or(0);
         let score = fit.score * 10 + i32::from(named) * 20 - early;
-        if chosen.is_none_or(|(best, _)| score > best) {
-            chosen = Some((score, table));
+        if chosen.is_none_or(|(best, ..)| score > best) {
+            chosen = Some((score, table, fit.covered.len()));
         }
     }
-    chosen.map(|(_, table)| table)
+    chosen.map(|(_, table, named)| (table, named))
 }
 
 fn take_columns(question: &mut Question, table: &Table, facts: &Facts, listing: &mut Listing) {
@@ -184,6 +200,8 @@ fn take_condition(question: &mut Question, table: &Table, facts: &Facts, cues: &
 fn known_stems(table: &Table, facts: &Facts, listing: &Listing) -> Vec<String> {
     let mut known: Vec<String> = names_of_table(table, facts).into_iter().flatten().collect();
     known.extend(source_stems(facts));
+    let source = facts.sources.iter().find(|source| source.name == table.source);
+    known.extend(source.into_iter().flat_map(|source| stems(&source.description)));
     for column in &table.columns {
         if listing.columns.contains(&column.name) {
             known.extend(stems(&column.description));

@@ -93,6 +93,7 @@ pub(crate) fn query(part: &Part, reading: &Reading, facts: &Facts) -> Option<Que
     if let Some(Group::Column(dimension)) = &part.group {
         others.push(&dimension.table);
     }
+    others.extend(part.second.as_ref().map(|dimension| dimension.table.as_str()));
     for measure in &part.measures {
         let named = facts.tables.iter().filter(|table| measure.formula.contains(&format!("{}.", table.name)));
         others.extend(named.map(|table| table.name.as_str()));
@@ -114,6 +115,11 @@ pub(crate) fn query(part: &Part, reading: &Reading, facts: &Facts) -> Option<Que
             grouping.push(span);
         }
         None => {}
+    }
+    if let Some(dimension) = &part.second {
+        let column = names.column(&dimension.table, &dimension.column);
+        select.push(column.clone());
+        grouping.push(column);
     }
     for measure in &part.measures {
         select.push(format!("{} AS {}", rounded(&names.formula(&measure.formula), measure), measure.alias));

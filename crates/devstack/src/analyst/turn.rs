@@ -156,6 +156,9 @@ impl Turn<'_> {
     }
 
     pub(super) fn nothing_on(&self, words: &[String], topic: &[String]) -> Conclusion {
+        if words.is_empty() {
+            return Conclusion::cannot("Nothing in this asks for data.", Vec::new());
+        }
         let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
         if !self.tools.catalog() {
             let text = format!("No table or column is named by {}.", quoted.join(", "));

@@ -116,9 +116,9 @@ const STOP: &str = "a an the of in on at to for from by with within into per as 
 
 /// Verbs and nouns of asking that go with any figure and change none.
 const FILLER: &str = "figure figures number numbers amount value values data record records result results row rows total \
-    find display report return count compute calculate compare comparison versus vs breakdown break split group grouped \
+    find display report return count compute calculate compare comparison compared versus vs breakdown break split group grouped \
     earn earned generate generated achieve achieved reach reached receive received record recorded handle handled \
-    deal dealt take took taken work works worked working belong belongs name names named called exist exists existing \
+    deal dealt bring brings brought place placed file filed log logged raise raised submit submitted take took taken work works worked working belong belongs name names named called exist exists existing \
     available company business organisation organization different distinct individual single given \
     level kind kinds sort type types set history far rank ranked ranking order ordered sorted";
 

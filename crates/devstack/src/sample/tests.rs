@@ -180,6 +180,7 @@ fn catalog_and_access_rules_describe_the_tables_as_they_are() {
         entities.iter().map(|entity| entity["fullyQualifiedName"].as_str().unwrap()).collect();
     assert_eq!(names.len(), entities.len(), "a name is used twice");
     let mut columns = BTreeSet::new();
+    let mut listed: Vec<(String, BTreeSet<String>)> = Vec::new();
     for table in entities.iter().filter(|entity| entity["entityType"] == "table") {
         let name = table["fullyQualifiedName"].as_str().unwrap();
         let (schema, short) = name.split_once('.').unwrap();
@@ -195,7 +196,13 @@ fn catalog_and_access_rules_describe_the_tables_as_they_are() {
             .unwrap()
             .iter()
             .map(|column| {
-                assert!(!column["description"].as_str().unwrap().is_empty());
+                let said = column["description"].as_str().unwrap();
+                assert!(!said.is_empty());
+                if said.contains(" or ") {
+                    let list = said.rsplit(": ").next().unwrap().trim_end_matches('.');
+                    let values = list.replace(" or ", ", ").split(", ").map(ToOwned::to_owned).collect();
+                    listed.push((format!("{name}.{}", column["name"].as_str().unwrap()), values));
+                }
                 let text = |key: &str| column[key].as_str().unwrap().to_owned();
                 (text("name"), text("dataType"))
             })
@@ -218,6 +225,14 @@ fn catalog_and_access_rules_describe_the_tables_as_they_are() {
             let sql = format!("SELECT {code} FROM {}.{}", parts[0], parts[1]);
             assert!(number(&connection, &sql) > 0.0, "{name}");
         }
+    }
+    for (column, listed) in listed {
+        let (table, column) = column.rsplit_once('.').unwrap();
+        let sql = format!("SELECT DISTINCT {column} FROM {table} ORDER BY 1");
+        let mut statement = connection.prepare(&sql).unwrap();
+        let real: BTreeSet<String> =
+            statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert_eq!(listed, real, "{table}.{column}");
     }
     let access: Value = serde_json::from_str(super::ACCESS).unwrap();
     let withheld = &access["roles"]["analyst"]["sources"]["support"]["withheld"];

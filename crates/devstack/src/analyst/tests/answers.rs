@@ -266,6 +266,37 @@ fn lists() {
 }
 
 #[test]
+fn rows_are_listed_where_no_figure_is_asked_for() {
+    let mut checks = Checks::default();
+    checks.rows("Show me the SLA targets", "SELECT * FROM support.sla ORDER BY priority");
+    checks.rows(
+        "What are the SLA targets for urgent tickets?",
+        "SELECT * FROM support.sla WHERE priority = 'urgent'",
+    );
+    checks.rows(
+        "What is the status of ticket 50123?",
+        "SELECT status FROM support.tickets WHERE ticket_id = 50123",
+    );
+    checks.rows("Which customers are in Germany?", "SELECT customer_id, company, segment, region, country, created_on FROM support.customers WHERE country = 'Germany' ORDER BY customer_id");
+}
+
+#[test]
+fn names_pairs_and_second_groups() {
+    let mut checks = Checks::default();
+    checks.figure("How many units of product Fell Monitor 27 did we sell?", "SELECT SUM(quantity) FROM sales.fct_sales JOIN sales.dim_product USING (product_id) WHERE product_name = 'Fell Monitor 27'");
+    checks.figure("What is the average resolution time of agent Hugo Haddad?", "SELECT AVG(resolution_minutes) FROM support.tickets JOIN support.agents USING (agent_id) WHERE agent_name = 'Hugo Haddad'");
+    checks.figure("How many tickets came from Germany?", "SELECT COUNT(*) FROM support.tickets JOIN support.customers USING (customer_id) WHERE country = 'Germany'");
+    checks.rows("What was the average order value in 2024 and 2025?", "SELECT substr(sold_on, 1, 4), NET / COUNT(DISTINCT order_id) FROM sales.fct_sales WHERE sold_on < '2026-01-01' GROUP BY 1 ORDER BY 1");
+    checks.rows("Compare net revenue in fiscal year 2024 and fiscal year 2025", "SELECT substr(date(sold_on, '-3 months'), 1, 4), NET FROM sales.fct_sales WHERE sold_on < '2026-04-01' GROUP BY 1 ORDER BY 1");
+    checks.rows("How did revenue change between 2024 and 2025?", "SELECT substr(sold_on, 1, 4), NET FROM sales.fct_sales WHERE sold_on < '2026-01-01' GROUP BY 1 ORDER BY 1");
+    checks.rows("Net revenue per customer segment and region", "SELECT segment, region, NET FROM sales.fct_sales JOIN sales.dim_customer USING (customer_id) GROUP BY 1, 2 ORDER BY 3 DESC");
+    checks.winner("Which team had the most SLA breaches in Q2 2025?", "SELECT team FROM support.tickets WHERE opened_at >= '2025-04-01' AND opened_at < '2025-07-01' GROUP BY team ORDER BY SUM(sla_breached) DESC");
+    checks.winner("What is our best selling product?", "SELECT product_name FROM sales.fct_sales JOIN sales.dim_product USING (product_id) GROUP BY 1 ORDER BY NET DESC");
+    checks.winner("Which customers spent the most?", "SELECT customer_name FROM sales.fct_sales JOIN sales.dim_customer USING (customer_id) GROUP BY customer_id ORDER BY NET DESC");
+    checks.winner("Is Billing faster than Technical?", "SELECT 'Billing'");
+}
+
+#[test]
 fn two_sources_are_asked_in_one_turn_and_told_together() {
     let mut desk = Desk::new();
     let ended = desk.ask("How many tickets did we get and what was net revenue in 2025?");
