@@ -8,7 +8,8 @@ use super::{
     lookup,
     memory::Memory,
     phrases,
-    reading::{Need, Reading, read},
+    read::read,
+    reading::{Need, Reading},
     rows::{self, Listing},
     sql::query,
     turn::{Next, Turn},
@@ -25,7 +26,23 @@ pub(super) fn parts_of(text: &str, facts: &Facts, memory: Option<&Memory>, catal
         before = Some(Memory { subject: before.and_then(|memory| memory.subject), reading: reading.clone() });
         readings.push(reading);
     }
+    share_period(&mut readings);
     readings
+}
+
+/// A period that only one clause names is meant for all of them.
+fn share_period(readings: &mut [Reading]) {
+    let mut named = readings.iter().filter(|reading| reading.period.is_some());
+    let (Some(only), None) = (named.next().cloned(), named.next()) else {
+        return;
+    };
+    for reading in readings {
+        let timed = reading.parts.iter().all(|part| part.time_column.is_some());
+        if reading.period.is_none() && timed {
+            reading.period.clone_from(&only.period);
+            reading.fiscal_term.clone_from(&only.fiscal_term);
+        }
+    }
 }
 
 fn clauses(text: &str) -> Vec<String> {

@@ -1,22 +1,12 @@
 //! What kind of answer a question wants, going by its own words.
 
 use super::{
-    period::{Grain, grain_at},
+    cue_words::{ENDS, NUMBERS, SHARE, SPEED, TREND, is_among},
+    dates::grain_at,
+    kind::{Kind, take_kind},
+    period::Grain,
     question::{Question, Role},
 };
-
-/// The kind of answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// One figure, or figures by group.
-    Figures,
-    /// Rows as they are.
-    Rows,
-    /// What something means.
-    Definition,
-    /// It is told to change something.
-    Change,
-}
 
 /// What figure is wanted where nothing else says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,152 +59,31 @@ impl Cues {
         let figure = self.counting || self.share || self.speed || self.aggregate.is_some();
         !figure && self.end.is_none() && self.grain.is_none() && !self.continues
     }
+
+    /// "What is the highest list price?" picks from nothing: it wants the highest value itself.
+    pub(crate) fn take_end_as_value(&mut self, question: &Question) {
+        let compares = question.has_any("than|or|versus|vs|compared|compare") || self.speed || self.continues;
+        if compares
+            || self.aggregate.is_some()
+            || !is_among(&self.end_word, "highest lowest largest smallest biggest maximum minimum greatest")
+        {
+            return;
+        }
+        self.aggregate = match self.end {
+            Some(End::High) => Some(Aggregate::Highest),
+            Some(End::Low) => Some(Aggregate::Lowest),
+            Some(End::Best | End::Worst) | None => return,
+        };
+        self.end = None;
+    }
 }
-
-const ENDS: &[(&str, End, bool)] = &[
-    ("most", End::High, false),
-    ("more", End::High, false),
-    ("highest", End::High, false),
-    ("higher", End::High, false),
-    ("largest", End::High, false),
-    ("larger", End::High, false),
-    ("biggest", End::High, false),
-    ("bigger", End::High, false),
-    ("greatest", End::High, false),
-    ("strongest", End::High, false),
-    ("top", End::High, false),
-    ("busiest", End::High, false),
-    ("fewest", End::Low, false),
-    ("fewer", End::Low, false),
-    ("least", End::Low, false),
-    ("less", End::Low, false),
-    ("lowest", End::Low, false),
-    ("lower", End::Low, false),
-    ("smallest", End::Low, false),
-    ("smaller", End::Low, false),
-    ("weakest", End::Low, false),
-    ("bottom", End::Low, false),
-    ("best", End::Best, false),
-    ("better", End::Best, false),
-    ("worst", End::Worst, false),
-    ("worse", End::Worst, false),
-    ("fastest", End::Low, true),
-    ("faster", End::Low, true),
-    ("quickest", End::Low, true),
-    ("quicker", End::Low, true),
-    ("shortest", End::Low, true),
-    ("shorter", End::Low, true),
-    ("slowest", End::High, true),
-    ("slower", End::High, true),
-    ("longest", End::High, true),
-    ("longer", End::High, true),
-];
-
-const SPEED: &[&str] = &[
-    "how long",
-    "how fast",
-    "how quickly",
-    "how quick",
-    "how slow",
-    "fast",
-    "quick",
-    "quickly",
-    "slow",
-    "slowly",
-    "how many minutes",
-    "how many hours",
-    "speed",
-];
-const CHANGES: &[&str] = &[
-    "delete",
-    "drop",
-    "remove",
-    "erase",
-    "purge",
-    "truncate",
-    "update",
-    "insert",
-    "alter",
-    "modify",
-    "change",
-    "edit",
-    "overwrite",
-    "rename",
-    "reset",
-    "set",
-    "mark",
-    "assign",
-    "reassign",
-    "close",
-    "reopen",
-    "cancel",
-    "add",
-    "create",
-    "grant",
-    "revoke",
-    "archive",
-    "merge",
-    "import",
-    "upload",
-    "send",
-    "fix",
-    "wipe",
-    "clear",
-    "move",
-];
-const POLITE: &[&str] = &[
-    "please",
-    "can",
-    "could",
-    "would",
-    "will",
-    "you",
-    "i",
-    "want",
-    "need",
-    "to",
-    "now",
-    "just",
-    "go",
-    "ahead",
-    "and",
-    "then",
-    "kindly",
-    "let",
-    "us",
-    "like",
-    "we",
-    "should",
-    "must",
-    "also",
-    "help",
-    "me",
-    "d",
-    "ll",
-    "immediately",
-];
-const NUMBERS: [&str; 10] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 /// Reads the cues of a question and gives their words their role.
 pub(crate) fn take_cues(question: &mut Question) -> Cues {
     let mut cues = Cues {
-        kind: kind(question),
-        counting: question.mark_any(&["how many", "number of", "count of", "count"], Role::Cue),
-        share: question.mark_any(
-            &[
-                "what percentage",
-                "what share",
-                "percentage of",
-                "percent of",
-                "share of",
-                "proportion of",
-                "what fraction",
-                "percentage",
-                "percent",
-                "proportion",
-            ],
-            Role::Cue,
-        ),
+        kind: take_kind(question),
+        counting: question.mark_any("how many|number of|count of|count", Role::Cue),
+        share: question.mark_any(SHARE, Role::Cue),
         speed: question.mark_any(SPEED, Role::Cue),
         aggregate: None,
         end: None,
@@ -222,7 +91,7 @@ pub(crate) fn take_cues(question: &mut Question) -> Cues {
         top: None,
         grain: None,
         trend: false,
-        each: question.has_any(&["every", "all", "each"]),
+        each: question.has_any("every|all|each"),
         continues: ["and", "what about", "how about", "or", "now", "then", "but"]
             .iter()
             .any(|opening| question.find(opening) == Some(0)),
@@ -230,137 +99,18 @@ pub(crate) fn take_cues(question: &mut Question) -> Cues {
     cues.aggregate = aggregate(question);
     take_end(question, &mut cues);
     take_grain(question, &mut cues);
-    if question.mark_any(&["how much"], Role::Cue) && cues.aggregate.is_none() {
+    if question.mark_any("how much", Role::Cue) && cues.aggregate.is_none() {
         cues.aggregate = Some(Aggregate::Sum);
     }
     cues
 }
 
-fn kind(question: &mut Question) -> Kind {
-    if changes(question) {
-        return Kind::Change;
-    }
-    if defines(question) {
-        return Kind::Definition;
-    }
-    let opening = (0..question.words.len()).find(|at| !POLITE.contains(&question.lower(*at)));
-    let lists = opening.is_some_and(|at| ["list", "print"].contains(&question.lower(at)));
-    let rows = [
-        "show all",
-        "show every",
-        "show me all",
-        "show me every",
-        "show each",
-        "give me all",
-        "give me every",
-        "get all",
-        "find all",
-        "find every",
-        "who are",
-        "names of",
-        "what are the names",
-        "a list of",
-    ];
-    if lists || question.has_any(&rows) {
-        question.mark_any(&["list", "print", "names", "name"], Role::Cue);
-        return Kind::Rows;
-    }
-    Kind::Figures
-}
-
-/// Whether any clause is an order to change something.
-fn changes(question: &Question) -> bool {
-    let mut opening = true;
-    for at in 0..question.words.len() {
-        let word = question.lower(at);
-        if opening && CHANGES.contains(&word) {
-            return true;
-        }
-        let clause = ["and", "then"].contains(&word);
-        opening = clause || (opening && POLITE.contains(&word));
-    }
-    false
-}
-
-fn defines(question: &mut Question) -> bool {
-    let means = question.has_any(&["what does", "what do", "what did", "what is", "what s"])
-        && question.has_any(&["mean", "means", "meant", "stand for"]);
-    let means = means && !question.has_any(&["the mean", "a mean"]);
-    let made = question.has_any(&["how is", "how are", "how do we", "how do you", "how does"])
-        && question.has_any(&[
-            "calculated",
-            "computed",
-            "defined",
-            "measured",
-            "determined",
-            "calculate",
-            "compute",
-            "define",
-            "measure",
-            "derived",
-        ]);
-    let asked = [
-        "define",
-        "explain",
-        "definition of",
-        "meaning of",
-        "what counts as",
-        "what is meant by",
-        "what is a",
-        "what is an",
-        "what s a",
-        "what s an",
-        "describe",
-        "difference between",
-        "differ",
-        "formula for",
-        "formula of",
-        "what is the definition",
-        "what is the formula",
-        "which definition",
-    ];
-    let asked = question.has_any(&asked);
-    if means || made || asked {
-        question.mark_any(
-            &[
-                "mean",
-                "means",
-                "meant",
-                "stand for",
-                "calculated",
-                "computed",
-                "defined",
-                "measured",
-                "determined",
-                "calculate",
-                "compute",
-                "define",
-                "measure",
-                "derived",
-                "explain",
-                "definition",
-                "meaning",
-                "counts as",
-                "describe",
-                "difference between",
-                "difference",
-                "differ",
-                "formula",
-                "term",
-                "exactly",
-            ],
-            Role::Cue,
-        );
-    }
-    means || made || asked
-}
-
 fn aggregate(question: &mut Question) -> Option<Aggregate> {
     for (phrases, aggregate) in [
-        (&["average", "mean", "on average", "typical", "avg"][..], Aggregate::Average),
-        (&["total", "sum", "sum of", "overall"], Aggregate::Sum),
-        (&["maximum", "max"], Aggregate::Highest),
-        (&["minimum", "min"], Aggregate::Lowest),
+        ("average|mean|on average|typical|avg", Aggregate::Average),
+        ("total|sum|sum of|overall", Aggregate::Sum),
+        ("maximum|max", Aggregate::Highest),
+        ("minimum|min", Aggregate::Lowest),
     ] {
         if question.mark_any(phrases, Role::Cue) {
             return Some(aggregate);
@@ -371,25 +121,25 @@ fn aggregate(question: &mut Question) -> Option<Aggregate> {
 
 fn number_at(question: &Question, at: usize) -> Option<usize> {
     let word = question.lower(at);
-    let named = || NUMBERS.iter().position(|number| *number == word).map(|at| at + 1);
+    let named = || NUMBERS.split(' ').position(|number| number == word).map(|at| at + 1);
     word.parse().ok().or_else(named).filter(|number| (1..=100).contains(number))
 }
 
 fn take_end(question: &mut Question, cues: &mut Cues) {
     for at in 0..question.words.len() {
         let word = question.lower(at).to_owned();
-        let Some((_, end, speed)) = ENDS.iter().find(|(name, ..)| *name == word) else {
+        let Some((_, end, speed)) = ENDS.iter().find(|(words, ..)| is_among(&word, words)) else {
             continue;
         };
-        let compares = question.has_any(&["than", "or"]);
-        if word.ends_with("er") && !compares && !question.has_any(&["which", "who", "whose"]) {
+        let compares = question.has_any("than|or");
+        if word.ends_with("er") && !compares && !question.has_any("which|who|whose") {
             continue;
         }
         if ["more", "less", "better", "worse", "fewer"].contains(&word.as_str()) && !compares {
             continue;
         }
         // "the least time", "most quickly": the speed decides what few and many mean.
-        let fast = question.has_any(&["quickly", "fast", "quick"]) && word == "most";
+        let fast = question.has_any("quickly|fast|quick") && word == "most";
         cues.end = Some(if fast { End::Low } else { *end });
         cues.speed |= *speed;
         cues.end_word = if fast { "fastest".to_owned() } else { word };
@@ -420,24 +170,7 @@ fn take_grain(question: &mut Question, cues: &mut Cues) {
             return;
         }
     }
-    if question.mark_any(
-        &[
-            "trend",
-            "over time",
-            "develop",
-            "developed",
-            "development",
-            "evolve",
-            "evolved",
-            "evolution",
-            "changed",
-            "change",
-            "grow",
-            "grew",
-            "grown",
-        ],
-        Role::Cue,
-    ) {
+    if question.mark_any(TREND, Role::Cue) {
         cues.grain = Some(Grain::Month);
         cues.trend = true;
     }
@@ -445,29 +178,10 @@ fn take_grain(question: &mut Question, cues: &mut Cues) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Aggregate, Cues, End, Grain, Kind, Question, take_cues};
+    use super::{Aggregate, Cues, End, Grain, Question, take_cues};
 
     fn cues(text: &str) -> Cues {
         take_cues(&mut Question::new(text))
-    }
-
-    #[test]
-    fn kinds_are_told_apart() {
-        for (text, kind) in [
-            ("Delete the resolved support tickets from last year", Kind::Change),
-            ("Please could you drop the table", Kind::Change),
-            ("List the agents and then remove them", Kind::Change),
-            ("How many tickets were cancelled or deleted?", Kind::Figures),
-            ("What does Resolution Time mean?", Kind::Definition),
-            ("How is net revenue calculated?", Kind::Definition),
-            ("Define backlog", Kind::Definition),
-            ("What is an open ticket?", Kind::Definition),
-            ("What is the mean resolution time?", Kind::Figures),
-            ("List every support agent's email address", Kind::Rows),
-            ("Show net revenue by region", Kind::Figures),
-        ] {
-            assert_eq!(cues(text).kind, kind, "{text}");
-        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     answer::Conclusion,
     definition,
-    facts::EntityKind,
+    entity::EntityKind,
     lookup,
     question::Question,
     reading::Need,

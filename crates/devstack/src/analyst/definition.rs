@@ -1,7 +1,8 @@
 //! Answers to what something means: the catalog's own words.
 
 use super::{
-    facts::{Entity, EntityKind, Facts},
+    entity::{Entity, EntityKind},
+    facts::Facts,
     memory::Memory,
     phrases::source_stems,
     question::Question,
@@ -20,7 +21,7 @@ pub(crate) fn asked_for<'facts>(
         question.words.iter().filter(|word| !["mean", "means", "meant"].contains(&word.lower.as_str()));
     let mut left: Vec<String> = spoken.map(|word| word.stem.clone()).collect();
     let mut found: Vec<&Entity> = Vec::new();
-    let several = question.has_any(&["difference", "differ", "and", "versus", "vs"]);
+    let several = question.has_any("difference|differ|and|versus|vs");
     loop {
         let best = facts
             .entities
@@ -55,7 +56,7 @@ pub(crate) fn asked_for<'facts>(
         return Vec::new();
     }
     if found.is_empty()
-        && let Some(memory) = memory.filter(|_| question.has_any(&["that", "this", "it", "they", "those"]))
+        && let Some(memory) = memory.filter(|_| question.has_any("that|this|it|they|those"))
     {
         let measures = memory.reading.parts.iter().flat_map(|part| &part.measures);
         let entities = measures.flat_map(|measure| &measure.entities);
@@ -83,24 +84,15 @@ pub(crate) fn metric_of<'facts>(term: &Entity, facts: &'facts Facts) -> Option<&
 
 /// Whether it asks how something is computed, so that the formula belongs to the answer.
 pub(crate) fn asks_for_formula(text: &str) -> bool {
-    Question::new(text).has_any(&[
-        "calculated",
-        "computed",
-        "calculate",
-        "compute",
-        "measured",
-        "measure",
-        "formula",
-        "determined",
-        "derived",
-    ])
+    Question::new(text)
+        .has_any("calculated|computed|calculate|compute|measured|measure|formula|determined|derived")
 }
 
 /// `What is Net Revenue?`: the bare name of a term asks for its meaning, not for a figure.
 pub(crate) fn is_bare_name(text: &str, facts: &Facts) -> bool {
     let question = Question::new(text);
     let opened = ["what is", "what s", "what are"].iter().any(|opening| question.find(opening) == Some(0));
-    if !opened || question.has_any(&["the", "our", "my", "your", "this", "that", "their", "its"]) {
+    if !opened || question.has_any("the|our|my|your|this|that|their|its") {
         return false;
     }
     let free = question.free_stems();

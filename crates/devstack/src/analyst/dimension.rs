@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{
     cues::Cues,
-    facts::{Column, Entity, EntityKind, Facts, Table},
+    entity::{Column, Entity, EntityKind, Table},
+    facts::Facts,
     joins::{key_to, label_of, reachable},
     phrases::{names_of, names_of_table, source_stems},
     question::{Question, Role},

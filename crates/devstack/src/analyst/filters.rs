@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    facts::{Column, EntityKind, Facts, Table},
+    entity::{Column, EntityKind, Table},
+    facts::Facts,
     joins::{label_of, reachable},
     phrases::{names_of_table, source_stems},
     question::{Question, Role},

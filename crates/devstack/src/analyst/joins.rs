@@ -1,6 +1,9 @@
 //! How the tables of a source hang together.
 
-use super::facts::{Column, Facts, Table};
+use super::{
+    entity::{Column, Table},
+    facts::Facts,
+};
 
 /// The key over which rows of one table find their one row in another.
 ///

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     answer::{Conclusion, plain},
-    facts::EntityKind,
+    entity::EntityKind,
     lookup,
     reading::Need,
     rows::{self, Listing},

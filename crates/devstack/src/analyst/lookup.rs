@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{
+    entity::{EntityKind, Table},
     exchange::Exchange,
-    facts::{EntityKind, Facts, Table},
+    facts::Facts,
     joins::key_to,
     reading::Need,
 };

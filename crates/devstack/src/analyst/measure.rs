@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{
     cues::{Aggregate, Cues, End},
-    facts::{Column, Entity, EntityKind, Facts, Table},
+    entity::{Column, Entity, EntityKind, Table},
+    facts::Facts,
     phrases::{
         Fit, Wanted, best, mentioned, names_of, names_of_column, names_of_table, source_stems, terms_about,
         terms_of,
@@ -74,7 +75,9 @@ impl Measure {
 /// Everything that fits the wanted words, best first.
 pub(crate) fn measures(facts: &Facts, wanted: &Wanted, cues: &Cues, catalog: bool) -> Vec<Measure> {
     let mut found: Vec<Measure> = Vec::new();
-    for metric in facts.of_kind(EntityKind::Metric) {
+    // A metric has one value for all rows: the highest or lowest of a single row is that of a column.
+    let extreme = matches!(cues.aggregate, Some(Aggregate::Highest | Aggregate::Lowest));
+    for metric in facts.of_kind(EntityKind::Metric).filter(|_| !extreme) {
         found.extend(of_metric(metric, facts, wanted));
     }
     let usable: Vec<&Table> = facts.tables.iter().filter(|table| !facts.is_deprecated(table)).collect();

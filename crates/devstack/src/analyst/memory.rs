@@ -1,13 +1,14 @@
 //! What the conversation remembers of the question before, and how a new question goes on from it.
 
 use super::{
-    cues::{Cues, Kind},
-    dimension::Phrase,
+    cues::Cues,
     facts::Facts,
     filters::Filter,
     joins::reachable,
+    kind::Kind,
+    part::{complete, unexplained},
     question::{Question, Role},
-    reading::{Group, Part, Reading, complete},
+    reading::{Group, Part, Reading},
     words::stems,
 };
 
@@ -44,15 +45,7 @@ impl Memory {
         }
         let pronoun = question.words.iter().any(|word| PRONOUNS.contains(&word.lower.as_str()));
         // "Are there" points at nothing.
-        let idle = question.has_any(&[
-            "are there",
-            "is there",
-            "were there",
-            "there are",
-            "was there",
-            "is it",
-            "does it take",
-        ]);
+        let idle = question.has_any("are there|is there|were there|there are|was there|is it|does it take");
         (pronoun && !idle).then(|| subject.clone())
     }
 
@@ -71,7 +64,6 @@ impl Memory {
         reading: &mut Reading,
         question: &mut Question,
         facts: &Facts,
-        phrase: Option<&Phrase>,
         reference: Option<&Filter>,
     ) {
         if reading.period.is_none() {
@@ -88,11 +80,11 @@ impl Memory {
                 time_column: None,
             };
             reading.parts.push(part.clone());
-            complete(&mut part, reading, question, facts, phrase);
+            complete(&mut part, reading, question, facts);
             if let Some(filter) = reference.and_then(|filter| carry(filter, &part, facts)) {
                 part.filters.push(filter);
             }
-            self.inherit(&mut part, before);
+            Self::inherit(&mut part, before);
             if !own_end && part.group.is_some() && part.group == before.group {
                 reading.cues.end = self.reading.cues.end;
                 reading.cues.end_word.clone_from(&self.reading.cues.end_word);
@@ -102,11 +94,11 @@ impl Memory {
             reading.parts.pop();
             reading.parts.push(part);
         }
-        reading.unexplained = super::reading::unexplained(question, reading, facts);
+        reading.unexplained = unexplained(question, reading, facts);
     }
 
     /// Gives a part the group and the filters of before where it has none of its own in their place.
-    fn inherit(&self, part: &mut Part, before: &Part) {
+    fn inherit(part: &mut Part, before: &Part) {
         let grouped = part.group.is_some();
         if !grouped {
             let replaced = match &before.group {
@@ -134,9 +126,7 @@ impl Memory {
 
 /// A question without a verb of asking: "and gross revenue?".
 fn is_elliptic(question: &Question) -> bool {
-    !question.has_any(&[
-        "is", "are", "was", "were", "do", "does", "did", "has", "have", "which", "how many", "list", "show",
-    ])
+    !question.has_any("is|are|was|were|do|does|did|has|have|which|how many|list|show")
 }
 
 /// Lets a full question about something else keep the period, and a bare one also group and filters.

@@ -5,29 +5,37 @@
 //! tools tell it, and says that it cannot answer when a word of the question is explained by none of that.
 
 mod answer;
+mod choose;
 mod compute;
+mod cue_words;
 mod cues;
+mod dates;
 mod define;
 mod definition;
 mod dimension;
+mod entity;
 mod exchange;
 mod facts;
 mod figures;
 mod filters;
 mod joins;
+mod kind;
 mod listing;
 mod lookup;
 mod measure;
 mod memory;
+mod part;
 mod period;
 mod phrases;
 mod question;
+mod read;
 mod reading;
 mod rows;
 mod sql;
 mod turn;
 mod values;
 mod words;
+mod years;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{
     cues::{Aggregate, Cues},
-    facts::{Entity, EntityKind, Facts, Table},
+    entity::{Entity, EntityKind, Table},
+    facts::Facts,
     words::{stem, stems},
 };
 

@@ -47,6 +47,15 @@ impl Question {
         }
     }
 
+    /// Takes over the roles that words have in a copy of this question.
+    pub(crate) fn take_roles_of(&mut self, copy: &Self) {
+        for (own, other) in self.roles.iter_mut().zip(&copy.roles) {
+            if own.is_none() {
+                *own = *other;
+            }
+        }
+    }
+
     /// The role of the word at `at`.
     pub(crate) fn role(&self, at: usize) -> Option<Role> {
         self.roles.get(at).copied().flatten()
@@ -75,15 +84,15 @@ impl Question {
             .find(|start| wanted.iter().zip(*start..).all(|(word, at)| self.lower(at) == *word))
     }
 
-    /// Whether one of these runs of words stands anywhere.
-    pub(crate) fn has_any(&self, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| self.find(phrase).is_some())
+    /// Whether one of these runs of words, separated by `|`, stands anywhere.
+    pub(crate) fn has_any(&self, phrases: &str) -> bool {
+        phrases.split('|').any(|phrase| self.find(phrase).is_some())
     }
 
-    /// Gives `role` to every word among `phrases` that has none or only joins; tells whether any was there.
-    pub(crate) fn mark_any(&mut self, phrases: &[&str], role: Role) -> bool {
+    /// Gives `role` to the words of these runs, separated by `|`; tells whether any was there.
+    pub(crate) fn mark_any(&mut self, phrases: &str, role: Role) -> bool {
         let mut any = false;
-        for phrase in phrases {
+        for phrase in phrases.split('|') {
             if let Some(start) = self.find(phrase) {
                 self.mark(start..start + phrase.split_whitespace().count(), role);
                 any = true;

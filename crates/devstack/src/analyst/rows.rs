@@ -3,16 +3,18 @@
 use super::{
     cues::Cues,
     dimension::{Phrase, resolve},
-    facts::{Facts, Table},
+    entity::Table,
+    facts::Facts,
     filters::{Filter, take_filters},
     joins::label_of,
     measure::measures,
     memory::Memory,
-    period::{Fiscal, Period},
+    period::Period,
     phrases::{Wanted, best, names_of_table, source_stems},
     question::{Question, Role},
     sql::{Names, Query, within},
     words::{is_filler, stem, stems},
+    years::Fiscal,
 };
 
 /// Tables wider than this are shown by their first columns, unless columns are named.
@@ -51,8 +53,8 @@ pub(crate) fn read(
     tries: Option<usize>,
 ) -> Option<Listing> {
     let mut question = Question::new(text);
-    let fiscal = super::reading::fiscal_of(facts);
-    let period = super::period::take_period(&mut question, fiscal);
+    let fiscal = super::years::fiscal_of(facts);
+    let period = super::dates::take_period(&mut question, fiscal);
     let cues = super::cues::take_cues(&mut question);
     let reference = memory.and_then(|memory| memory.take_reference(&mut question));
     let (table, named) = table_of(&question, facts, &cues)?;

@@ -1,12 +1,14 @@
 //! The statements that ask for what a reading wants.
 
 use super::{
-    facts::{Facts, Table},
+    entity::Table,
+    facts::Facts,
     filters::Filter,
     joins::key_to,
     measure::Measure,
-    period::{Fiscal, Grain, Period},
+    period::{Grain, Period},
     reading::{Group, Part, Reading},
+    years::Fiscal,
 };
 
 /// A ranking over things without number is cut here.

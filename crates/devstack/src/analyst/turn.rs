@@ -5,14 +5,15 @@ use serde_json::{Value, json};
 use super::{
     answer::{Conclusion, plain},
     compute::parts_of,
-    cues::{Kind, take_cues},
+    cues::take_cues,
     definition,
     exchange::{Exchange, Observation, exchanges},
     facts::Facts,
+    kind::Kind,
     lookup::{self, Tools},
     memory::{Memory, subject},
     question::Question,
-    reading::topic,
+    read::topic,
     sql::Query,
 };
 use crate::model::dialogue::{Asked, Call, Reply};

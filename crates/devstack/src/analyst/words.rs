@@ -1,5 +1,7 @@
 //! Words of a text: how it is cut into them and when two of them count as the same.
 
+use std::{collections::HashSet, sync::LazyLock};
+
 /// One word of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
@@ -122,14 +124,17 @@ const FILLER: &str = "figure figures number numbers amount value values data rec
     available company business organisation organization different distinct individual single given \
     level kind kinds sort type types set history far rank ranked ranking order ordered sorted";
 
+static STOPS: LazyLock<HashSet<&str>> = LazyLock::new(|| STOP.split_whitespace().collect());
+static FILLERS: LazyLock<HashSet<&str>> = LazyLock::new(|| FILLER.split_whitespace().collect());
+
 /// Whether a word in lower case is one of those that join others.
 pub(crate) fn is_stop(lower: &str) -> bool {
-    STOP.split_whitespace().any(|stop| stop == lower)
+    STOPS.contains(lower)
 }
 
 /// Whether a word in lower case goes with any figure and changes none.
 pub(crate) fn is_filler(lower: &str) -> bool {
-    FILLER.split_whitespace().any(|filler| filler == lower)
+    FILLERS.contains(lower)
 }
 
 #[cfg(test)]

@@ -239,7 +239,7 @@ impl Desk {
 
     fn details(&self, fqn: &str) -> (Value, bool) {
         let withheld = self.withheld();
-        let found = entities().into_iter().find(|entity| entity["fullyQualifiedName"] == fqn);
+        let found = entities().iter().find(|entity| entity["fullyQualifiedName"] == fqn).cloned();
         let Some(mut entity) = found else {
             return (json!({"error": {"code": "invalid", "message": "no such entity"}}), true);
         };
@@ -362,9 +362,25 @@ fn sources() -> Value {
     json!({"sources": shown.collect::<Vec<_>>()})
 }
 
-fn entities() -> Vec<Value> {
-    let catalog: Value = serde_json::from_str(sample::catalog()).unwrap();
-    catalog["entities"].as_array().unwrap().clone()
+fn entities() -> &'static [Value] {
+    static ENTITIES: OnceLock<Vec<Value>> = OnceLock::new();
+    ENTITIES.get_or_init(|| {
+        let catalog: Value = serde_json::from_str(sample::catalog()).unwrap();
+        catalog["entities"].as_array().unwrap().clone()
+    })
+}
+
+/// The stems of an entity's names, and those of its description.
+fn stems_of_entities() -> &'static [(Vec<String>, Vec<String>)] {
+    static STEMS: OnceLock<Vec<(Vec<String>, Vec<String>)>> = OnceLock::new();
+    STEMS.get_or_init(|| {
+        let read = |entity: &Value| {
+            let text = |key: &str| entity[key].as_str().unwrap_or_default().to_owned();
+            let synonyms: Vec<String> = serde_json::from_value(entity["synonyms"].clone()).unwrap();
+            (stems(&format!("{} {}", text("displayName"), synonyms.join(" "))), stems(&text("description")))
+        };
+        entities().iter().map(read).collect()
+    })
 }
 
 /// Runs of the question's telling words, cut into overlapping pieces of three.
@@ -391,23 +407,13 @@ fn pieces(question: &str) -> Vec<String> {
 /// Ranks by the words that an entity shares with the query: rare ones count more, those of names more than others.
 fn search(query: &str) -> Value {
     let wanted = stems(query);
-    let texts: Vec<(Value, Vec<String>, Vec<String>)> = entities()
-        .into_iter()
-        .map(|entity| {
-            let text = |key: &str| entity[key].as_str().unwrap_or_default().to_owned();
-            let synonyms: Vec<String> = serde_json::from_value(entity["synonyms"].clone()).unwrap();
-            let names = stems(&format!("{} {}", text("displayName"), synonyms.join(" ")));
-            let said = stems(&text("description"));
-            (entity, names, said)
-        })
-        .collect();
+    let texts = stems_of_entities();
     let rarity = |stem: &String| {
-        let having =
-            texts.iter().filter(|(_, names, said)| names.contains(stem) || said.contains(stem)).count();
+        let having = texts.iter().filter(|(names, said)| names.contains(stem) || said.contains(stem)).count();
         60 / (having + 2)
     };
     let mut hits: Vec<(usize, Value)> = Vec::new();
-    for (entity, names, said) in &texts {
+    for (entity, (names, said)) in entities().iter().zip(texts) {
         let worth = |stem: &String| {
             rarity(stem) * (3 * usize::from(names.contains(stem)) + usize::from(said.contains(stem)))
         };
