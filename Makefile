@@ -6,7 +6,8 @@ CARGO ?= cargo
 # The question and its options: make ask Q="How many tickets are open?" ARGS="--trace"
 Q ?= Which support team resolves tickets fastest?
 ARGS ?=
-export Q
+# The question as it was typed: make itself must not read $ in it.
+export ASK_QUESTION = $(value Q)
 
 # Who asks in the sample stack, unless ARGS say otherwise.
 ASK_USER ?= carol
@@ -25,7 +26,7 @@ build: ## the programs, optimised
 	@$(CARGO) build --quiet --release $(addprefix -p ,$(STACK))
 
 ask: build ## ask the sample stack: Q="..." ARGS="--user bob --trace"
-	@$(RELEASE)/ask-devstack run -- $(RELEASE)/ask $(ARGS) -- "$$Q"
+	@$(RELEASE)/ask-devstack run -- $(RELEASE)/ask $(ARGS) -- "$$ASK_QUESTION"
 
 ask-serve: build ## keep the sample stack up until Ctrl-C; `make ask` then uses it
 	@$(RELEASE)/ask-devstack up $(ARGS)
