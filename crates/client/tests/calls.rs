@@ -13,7 +13,13 @@ const JSON: &str = "application/json";
 const TICKET: &str = r#"{"ticket":"t1","conversation_id":"c1","turn":1,"seq":0,"expires_at":"2026-01-31T09:30:00.000Z","more":1}"#;
 
 fn request() -> AskRequest {
-    AskRequest { question: "How many?".to_owned(), context: false, model: None, effort: Some(Effort::Low), deadline_s: None }
+    AskRequest {
+        question: "How many?".to_owned(),
+        context: false,
+        model: None,
+        effort: Some(Effort::Low),
+        deadline_s: None,
+    }
 }
 
 #[actix_rt::test]

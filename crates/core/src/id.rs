@@ -130,7 +130,9 @@ impl IdMint {
     /// The epoch in an identifier whose MAC holds for `owner`.
     fn epoch_of(&self, kind: Kind, text: &str, owner: &str) -> Option<[u8; EPOCH_BYTES]> {
         let encoded = text.strip_prefix(kind.prefix())?;
-        if encoded.len() != BASE32_NOPAD.encode_len(ALL_BYTES) || encoded.bytes().any(|b| b.is_ascii_uppercase()) {
+        if encoded.len() != BASE32_NOPAD.encode_len(ALL_BYTES)
+            || encoded.bytes().any(|b| b.is_ascii_uppercase())
+        {
             return None;
         }
         let all = BASE32_NOPAD.decode(encoded.to_ascii_uppercase().as_bytes()).ok()?;
@@ -190,7 +192,11 @@ mod tests {
                     let mut changed: Vec<char> = ticket.as_str().chars().collect();
                     changed[at] = now;
                     let changed: String = changed.into_iter().collect();
-                    assert_eq!(mint.made_ticket_for(&TicketId::new(changed.clone()), "alice"), None, "{changed}");
+                    assert_eq!(
+                        mint.made_ticket_for(&TicketId::new(changed.clone()), "alice"),
+                        None,
+                        "{changed}"
+                    );
                 }
             }
         }

@@ -43,6 +43,7 @@ impl Following {
 }
 
 /// What happens next.
+#[expect(clippy::large_enum_variant, reason = "it lives for one turn of the loop")]
 enum Next {
     Left,
     Cancelled(Result<CancelReceipt, CallError>),

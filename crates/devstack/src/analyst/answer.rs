@@ -84,16 +84,16 @@ fn scope(part: &Part, reading: &Reading, result: &Value) -> String {
             matches!(&part.group, Some(Group::Column(dimension)) if dimension.column == filter.column);
         if !compared {
             let noun = filter.column.trim_end_matches("_id").trim_end_matches("_name").replace('_', " ");
-            scope.push_str(&format!(" for {noun} {}", filter.values.join(" or ")));
+            scope.extend([" for ", &noun, " ", &filter.values.join(" or ")]);
         }
     }
     if let Some(period) = &reading.period {
-        scope.push_str(&format!(" {}", period.said()));
+        scope.extend([" ", &period.said()]);
         let columns = result.get("columns").and_then(Value::as_array);
         let first_day = columns.and_then(|columns| columns.iter().position(|name| name == "first_day"));
         if let (Some(at), Some(row)) = (first_day, rows(result).first()) {
             let day = |at: usize| plain(cell(row, at)).chars().take(10).collect::<String>();
-            scope.push_str(&format!(" ({} to {})", day(at), day(at + 1)));
+            scope.extend([" (", &day(at), " to ", &day(at + 1), ")"]);
         }
     }
     scope
@@ -145,7 +145,7 @@ fn capital(text: &str) -> String {
     signs.next().map_or_else(String::new, |first| first.to_uppercase().chain(signs).collect())
 }
 
-fn single(part: &Part, measure: &Measure, scope: &str, result: &Value, past: bool) -> (String, Value) {
+fn single(part: &Part, measure: &Measure, scope: &str, result: &Value, was: bool) -> (String, Value) {
     let Some(row) = rows(result).first() else {
         return (format!("There is no figure for {}{scope}.", measure.label), Value::Null);
     };
@@ -158,7 +158,7 @@ fn single(part: &Part, measure: &Measure, scope: &str, result: &Value, past: boo
         let unit = measure.unit.as_deref().unwrap_or_default();
         let lower = measure.label.to_lowercase();
         let singular = value.as_i64() == Some(1);
-        let verb = if past {
+        let verb = if was {
             if singular { "was" } else { "were" }
         } else if singular {
             "is"
@@ -176,7 +176,7 @@ fn single(part: &Part, measure: &Measure, scope: &str, result: &Value, past: boo
         {
             return format!("There {verb} {figure}{scope}.");
         }
-        format!("{}{scope} {} {figure}.", capital(&measure.label), if past { "was" } else { "is" })
+        format!("{}{scope} {} {figure}.", capital(&measure.label), if was { "was" } else { "is" })
     };
     let sentences: Vec<String> = part.measures.iter().enumerate().map(told).collect();
     let value = cell(row, 0);

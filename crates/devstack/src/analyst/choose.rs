@@ -40,7 +40,8 @@ pub(crate) fn choose(
             return chosen;
         };
         let further = next.whole && !chosen.iter().any(|known| known.formula == next.formula);
-        if !chosen.is_empty() && !(several && further) {
+        let wanted_too = chosen.is_empty() || (several && further);
+        if !wanted_too {
             return chosen;
         }
         wanted.said.retain(|stem| !next.covered.contains(stem));

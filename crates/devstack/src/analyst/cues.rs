@@ -29,6 +29,7 @@ pub(crate) enum End {
 
 /// What the question's words tell of the answer wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "marks that do not exclude each other")]
 pub(crate) struct Cues {
     pub(crate) kind: Kind,
     /// How many.

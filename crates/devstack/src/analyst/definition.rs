@@ -49,7 +49,7 @@ pub(crate) fn asked_for<'facts>(
     let explained = |stem: &String| {
         let said =
             |entity: &&Entity| stems(&format!("{} {}", entity.display, entity.description)).contains(stem);
-        sources.contains(stem) || !left.contains(stem) || found.iter().any(|entity| said(&entity))
+        sources.contains(stem) || !left.contains(stem) || found.iter().any(said)
     };
     if !question.unexplained(|word| explained(&word.stem)).is_empty() {
         // A name within a longer one means something else: "customer happiness" is no customer.

@@ -85,7 +85,7 @@ fn windows(question: &Question, cues: &Cues) -> Vec<(usize, bool)> {
             // "the team with the most tickets": what is picked from stands before.
             let back =
                 (1..=2).filter(|back| at.checked_sub(*back).is_some_and(|at| question.role(at).is_none()));
-            if let Some(back) = back.last() {
+            if let Some(back) = back.max() {
                 starts.push((at - back, false));
             }
         }

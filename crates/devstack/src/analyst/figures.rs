@@ -10,13 +10,7 @@ pub(crate) fn written(value: &Value, measure: &Measure) -> String {
         return value.as_str().map_or_else(|| "no figure".to_owned(), ToOwned::to_owned);
     };
     let whole = value.is_i64() || value.is_u64();
-    let digits = if measure.is_money() {
-        2
-    } else if whole {
-        0
-    } else {
-        1
-    };
+    let digits = if measure.is_money() { 2 } else { usize::from(!whole) };
     let figure = grouped(number, digits);
     match measure.unit.as_deref() {
         Some(unit) if number.to_bits() == 1.0_f64.to_bits() => {

@@ -126,13 +126,13 @@ fn take_name_after(question: &mut Question, table: &Table, facts: &Facts) -> Opt
         let stem = question.words.get(at).map(|word| word.stem.clone()).unwrap_or_default();
         names.iter().any(|name| name.len() == 1 && name.contains(&stem))
     };
-    let named = |at: usize| {
+    let proper = |at: usize| {
         let written = question.words.get(at).map(|word| word.raw.as_str()).unwrap_or_default();
-        let proper = written.chars().next().is_some_and(|sign| sign.is_uppercase() || sign.is_ascii_digit());
-        proper && question.role(at).is_none()
+        let capital = written.chars().next().is_some_and(|sign| sign.is_uppercase() || sign.is_ascii_digit());
+        capital && question.role(at).is_none()
     };
-    let start = (1..question.words.len()).find(|at| is_rows(at - 1) && named(*at))?;
-    let end = (start..question.words.len()).find(|at| !named(*at)).unwrap_or(question.words.len());
+    let start = (1..question.words.len()).find(|at| is_rows(at - 1) && proper(*at))?;
+    let end = (start..question.words.len()).find(|at| !proper(*at)).unwrap_or(question.words.len());
     let raw: Vec<String> = question.words.get(start..end)?.iter().map(|word| word.raw.clone()).collect();
     question.mark(start - 1..start, Role::Place);
     question.mark(start..end, Role::Value);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    cues::{Aggregate, Cues, End},
+    cues::{Aggregate, Cues},
     entity::{Column, Entity, EntityKind, Table},
     facts::Facts,
     phrases::{
@@ -208,13 +208,12 @@ fn count_of(table: &Table, facts: &Facts, wanted: &Wanted) -> Option<Measure> {
 fn of_column(table: &Table, column: &Column, facts: &Facts, wanted: &Wanted, cues: &Cues) -> Option<Measure> {
     let fit = best(&names_of_column(table, &column.name, facts), wanted)?;
     let mean = column.is_duration() || ["price", "rate"].iter().any(|word| column.name.contains(word));
-    let (function, prefix) = match (cues.aggregate, cues.end) {
-        (Some(Aggregate::Average), _) => ("AVG", "average"),
-        (Some(Aggregate::Sum), _) => ("SUM", "total"),
-        (Some(Aggregate::Highest), _) => ("MAX", "highest"),
-        (Some(Aggregate::Lowest), _) => ("MIN", "lowest"),
-        (None, Some(End::High | End::Low | End::Best | End::Worst) | None) if mean => ("AVG", "average"),
-        (None, Some(End::High | End::Low | End::Best | End::Worst) | None) => ("SUM", "total"),
+    let (function, prefix) = match cues.aggregate {
+        Some(Aggregate::Average) => ("AVG", "average"),
+        Some(Aggregate::Highest) => ("MAX", "highest"),
+        Some(Aggregate::Lowest) => ("MIN", "lowest"),
+        None if mean => ("AVG", "average"),
+        Some(Aggregate::Sum) | None => ("SUM", "total"),
     };
     let term = terms_about(table, &column.name, facts).into_iter().next();
     let noun = term.map_or_else(|| column.name.replace('_', " "), |term| term.display.clone());

@@ -47,7 +47,7 @@ use crate::model::dialogue::{Asked, Reply, StandIn};
 pub struct Analyst;
 
 impl StandIn for Analyst {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "demo-analyst (rules, no language model)"
     }
 

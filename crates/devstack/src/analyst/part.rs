@@ -21,25 +21,22 @@ pub(crate) fn complete(part: &mut Part, reading: &mut Reading, question: &mut Qu
         return;
     }
     if let Some(phrase) = reading.phrase.clone() {
-        match dimension::resolve(&phrase, primary, facts) {
-            Some(dimension) => part.group = Some(Group::Column(dimension)),
-            None => {
-                let words = phrase.iter().cloned();
-                reading.unexplained.extend(words);
-                reading.needs.extend(unread_tables(facts, &primary.source));
-            }
+        if let Some(dimension) = dimension::resolve(&phrase, primary, facts) {
+            part.group = Some(Group::Column(dimension));
+        } else {
+            reading.unexplained.extend(phrase.iter().cloned());
+            reading.needs.extend(unread_tables(facts, &primary.source));
         }
     } else if let Some(grain) = reading.cues.grain {
         part.group = Some(Group::Time(grain));
     }
     if let Some(second) = reading.second.clone() {
-        match dimension::resolve(&second, primary, facts) {
-            Some(dimension) => part.second = Some(dimension),
-            None => {
-                reading.unexplained.extend(second.iter().cloned());
-                reading.needs.extend(dimension::needs_of(&second, facts));
-                reading.needs.extend(unread_tables(facts, &primary.source));
-            }
+        if let Some(dimension) = dimension::resolve(&second, primary, facts) {
+            part.second = Some(dimension);
+        } else {
+            reading.unexplained.extend(second.iter().cloned());
+            reading.needs.extend(dimension::needs_of(&second, facts));
+            reading.needs.extend(unread_tables(facts, &primary.source));
         }
     }
     part.filters.extend(take_filters(question, primary, facts));

@@ -116,16 +116,13 @@ fn complete_all(reading: &mut Reading, question: &mut Question, facts: &Facts, r
         complete(&mut part, reading, &mut own, facts);
         question.take_roles_of(&own);
         if let Some(filter) = reference {
-            match carry(filter, &part, facts) {
-                Some(filter) => {
-                    part.filters.retain(|known| known.column != filter.column);
-                    part.filters.push(filter);
-                }
-                None => {
-                    let table = part.measures.first().and_then(|measure| facts.table(&measure.table));
-                    let source = table.map(|table| table.source.clone()).unwrap_or_default();
-                    unreferred.push((filter.column.clone(), source));
-                }
+            if let Some(filter) = carry(filter, &part, facts) {
+                part.filters.retain(|known| known.column != filter.column);
+                part.filters.push(filter);
+            } else {
+                let table = part.measures.first().and_then(|measure| facts.table(&measure.table));
+                let source = table.map(|table| table.source.clone()).unwrap_or_default();
+                unreferred.push((filter.column.clone(), source));
             }
         }
         if let Some(slot) = reading.parts.get_mut(at) {
@@ -170,10 +167,10 @@ fn take_verbs(question: &mut Question, facts: &Facts) {
     let verbs: Vec<&str> = columns.filter_map(|column| column.name.split('_').next()).collect();
     let names =
         facts.entities.iter().flat_map(|entity| std::iter::once(&entity.display).chain(&entity.synonyms));
-    let named: Vec<String> = names.flat_map(|name| words(name)).map(|word| word.lower).collect();
+    let spoken: Vec<String> = names.flat_map(|name| words(name)).map(|word| word.lower).collect();
     for at in question.free() {
         let word = question.lower(at).to_owned();
-        if verbs.contains(&word.as_str()) && !named.contains(&word) {
+        if verbs.contains(&word.as_str()) && !spoken.contains(&word) {
             question.mark(at..at + 1, Role::Time);
         }
     }

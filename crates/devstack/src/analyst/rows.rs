@@ -262,11 +262,11 @@ impl Listing {
         let distinct = if self.distinct { "DISTINCT " } else { "" };
         let mut sql = format!("SELECT {distinct}{} FROM {}", columns.join(", "), names.from());
         if !conditions.is_empty() {
-            sql.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
+            sql.extend([" WHERE ", &conditions.join(" AND ")]);
         }
         let order = if self.distinct { None } else { primary.columns.first() };
         let order = order.map_or_else(|| "1".to_owned(), |key| names.column(&primary.name, &key.name));
-        sql.push_str(&format!(" ORDER BY {order}"));
+        sql.extend([" ORDER BY ", &order]);
         Some(Query { source: primary.source.clone(), sql })
     }
 }

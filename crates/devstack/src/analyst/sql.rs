@@ -68,7 +68,7 @@ impl<'facts> Names<'facts> {
         for table in &self.joined {
             let key = key_to(self.primary, table).unwrap_or_default();
             let (left, right) = (self.column(&self.primary.name, key), self.column(&table.name, key));
-            from.push_str(&format!(" JOIN {} ON {right} = {left}", table.name));
+            from.extend([" JOIN ", &table.name, " ON ", &right, " = ", &left]);
         }
         from
     }
@@ -141,10 +141,10 @@ pub(crate) fn query(part: &Part, reading: &Reading, facts: &Facts) -> Option<Que
     }
     let mut sql = format!("SELECT {} FROM {}", select.join(", "), names.from());
     if !conditions.is_empty() {
-        sql.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
+        sql.extend([" WHERE ", &conditions.join(" AND ")]);
     }
     if !grouping.is_empty() {
-        sql.push_str(&format!(" GROUP BY {}", grouping.join(", ")));
+        sql.extend([" GROUP BY ", &grouping.join(", ")]);
         sql.push_str(&order(part, reading, first, &select));
     }
     Some(Query { source: primary.source.clone(), sql })

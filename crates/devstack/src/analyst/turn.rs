@@ -46,9 +46,9 @@ pub(crate) fn reply(asked: &Asked) -> Reply {
     match turn.next() {
         Next::Call(calls) if !calls.is_empty() => Reply { text: String::new(), calls },
         Next::Call(_) => {
-            turn.conclude(Conclusion::cannot("The tools that this needs are not on offer.", Vec::new()))
+            turn.conclude(&Conclusion::cannot("The tools that this needs are not on offer.", Vec::new()))
         }
-        Next::Conclude(conclusion) => turn.conclude(conclusion),
+        Next::Conclude(conclusion) => turn.conclude(&conclusion),
     }
 }
 
@@ -75,6 +75,7 @@ fn remember(exchange: &Exchange, facts: &Facts, memory: Option<Memory>, catalog:
     Some(Memory { subject: subject(&reading, first.as_deref()), reading })
 }
 
+/// The newest question with all that is known for it.
 pub(super) struct Turn<'dialogue> {
     pub(super) tools: Tools<'dialogue>,
     pub(super) facts: &'dialogue Facts,
@@ -83,7 +84,7 @@ pub(super) struct Turn<'dialogue> {
 }
 
 impl Turn<'_> {
-    pub(super) fn conclude(&self, conclusion: Conclusion) -> Reply {
+    pub(super) fn conclude(&self, conclusion: &Conclusion) -> Reply {
         let args = json!({
             "kind": if conclusion.answered { "answer" } else { "cannot_answer" },
             "text": conclusion.text,
@@ -171,6 +172,7 @@ impl Turn<'_> {
     }
 
     /// The results of statements, or what to do to get them.
+    #[expect(clippy::result_large_err, reason = "the error is the next thing to do, made once a turn")]
     pub(super) fn run(&self, queries: &[Query], entities: &[String]) -> Result<Vec<&Value>, Next> {
         let mut calls = Vec::new();
         let mut results = Vec::new();

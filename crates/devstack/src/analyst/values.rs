@@ -8,16 +8,16 @@ pub(crate) fn listed_values(description: &str) -> Vec<String> {
     let plain = without_parentheses(description);
     for sentence in plain.split(['.', ';']) {
         let list = sentence.rsplit_once(": ").map_or(sentence, |(_, list)| list);
-        let Some((before, last)) = list.rsplit_once(" or ") else {
+        let Some((before, end)) = list.rsplit_once(" or ") else {
             continue;
         };
         let mut values: Vec<&str> = before.split(',').map(str::trim).collect();
-        values.push(last.trim());
+        values.push(end.trim());
         let short = |value: &&str| {
             let words = value.split_whitespace().count();
             (1..=3).contains(&words)
         };
-        if values.len() >= 2 && values.iter().all(|value| short(&value)) {
+        if values.len() >= 2 && values.iter().all(short) {
             return values.into_iter().map(ToOwned::to_owned).collect();
         }
     }

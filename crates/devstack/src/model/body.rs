@@ -44,6 +44,9 @@ const PING_EVERY: Duration = Duration::from_secs(5);
 /// A body that hangs is given up by then, should its client not be the first.
 const LONGEST_HANG: Duration = Duration::from_secs(3600);
 
+/// Long enough for what was sent before a cut to be written.
+const BEFORE_CUT: Duration = Duration::from_millis(10);
+
 /// The body was cut on purpose.
 #[derive(Debug, Error)]
 #[error("the body is cut here")]
@@ -55,13 +58,14 @@ pub(super) struct Body {
     pieces: VecDeque<Piece>,
     waiting: Option<Pin<Box<Sleep>>>,
     left: Option<usize>,
+    cutting: bool,
     flight: Flight,
 }
 
 impl Body {
     /// A body of `pieces`, cut after `cut_after` bytes.
     pub(super) fn new(pieces: VecDeque<Piece>, cut_after: Option<usize>, flight: Flight) -> Self {
-        Self { pieces, waiting: None, left: cut_after, flight }
+        Self { pieces, waiting: None, left: cut_after, cutting: false, flight }
     }
 
     fn wait(&mut self, wait: Duration) {
@@ -90,6 +94,11 @@ impl Stream for Body {
                 }
             }
             if self.left == Some(0) {
+                // The server drops what it has not written yet when a body fails, so it is given a moment.
+                if !std::mem::replace(&mut self.cutting, true) {
+                    self.wait(BEFORE_CUT);
+                    continue;
+                }
                 self.flight.complete();
                 return Poll::Ready(Some(Err(Cut)));
             }

@@ -112,7 +112,9 @@ mod tests {
 
     fn prompt(blocks: &[(&str, bool)]) -> Prompt {
         let mut prompt = Prompt::default();
-        blocks.iter().for_each(|(block, marked)| prompt.push(block, *marked));
+        for (block, marked) in blocks {
+            prompt.push(block, *marked);
+        }
         prompt
     }
 

@@ -264,7 +264,7 @@ impl Desk {
         if !statement.readonly() {
             return Err(("guard", "only reading is allowed".to_owned()));
         }
-        let columns: Vec<String> = statement.column_names().into_iter().map(ToOwned::to_owned).collect();
+        let columns: Vec<String> = statement.column_names().map(ToOwned::to_owned).collect();
         let mut found = statement.query([]).map_err(invalid)?;
         let mut rows: Vec<Vec<Value>> = Vec::new();
         while let Some(row) = found.next().map_err(invalid)? {
@@ -395,7 +395,7 @@ fn pieces(question: &str) -> Vec<String> {
     }
     let cut = |run: Vec<String>| {
         let mut pieces: Vec<String> = run.windows(3).step_by(2).map(|piece| piece.join(" ")).collect();
-        if run.len() < 3 || run.len() % 2 == 0 {
+        if run.len() < 3 || run.len().is_multiple_of(2) {
             let last = run.len().saturating_sub(3);
             pieces.push(run[last..].join(" "));
         }
