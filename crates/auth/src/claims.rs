@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-use serde::de::{self, SeqAccess, Visitor};
+use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::clock::{Millis, millis};
 use crate::denied::Cause;
 use crate::identity::{Owner, Subject};
+use crate::named;
 use crate::policy::Policy;
 use crate::token::{Presence, not_null};
+use crate::words::Words;
 
 /// The longest id taken from a token. Entra's are 36 to 43 characters; an id ends up in keys and audit lines.
 const MAX_ID_BYTES: usize = 256;
-/// The most roles or scopes taken from a token.
-const MAX_WORDS: usize = 256;
 
 /// Claims that hold under a policy, once their signature does.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ pub(crate) struct Claims {
     pub(crate) owner: Owner,
     pub(crate) roles: Vec<String>,
     pub(crate) scopes: Vec<String>,
+    /// Whether the required scope is in one of its claims, to the letter.
+    pub(crate) has_scope: bool,
     pub(crate) life: Life,
 }
 
@@ -63,10 +65,6 @@ struct Raw {
     oid: Option<String>,
     #[serde(default, deserialize_with = "not_null")]
     tid: Option<String>,
-    #[serde(default, deserialize_with = "not_null")]
-    scp: Option<String>,
-    #[serde(default, deserialize_with = "not_null")]
-    roles: Option<Words>,
     #[serde(default)]
     cnf: Presence,
 }
@@ -78,7 +76,7 @@ pub(crate) fn read(payload: &[u8], policy: &Policy, now: Millis) -> Result<Claim
     if raw.iss != policy.issuer {
         return Err(Cause::WrongIssuer);
     }
-    if !raw.aud.0.contains(&policy.audience) {
+    if !raw.aud.audiences().iter().any(|audience| policy.audiences.contains(audience)) {
         return Err(Cause::WrongAudience);
     }
     // A token bound to a key of its sender (RFC 7800, DPoP) is worth nothing without the proof, which is not checked here.
@@ -87,24 +85,8 @@ pub(crate) fn read(payload: &[u8], policy: &Policy, now: Millis) -> Result<Claim
     }
     let life = life(&raw, policy, now)?;
     let owner = owner(raw.iss, raw.tid, raw.oid, raw.sub)?;
-    let scopes = raw.scp.as_deref().map(split_words).unwrap_or_default();
-    // A role given as one string is read like `scp`.
-    let roles = raw
-        .roles
-        .map(|roles| roles.0.iter().flat_map(|role| split_words(role)).collect())
-        .unwrap_or_default();
-    let claims = Claims { owner, roles, scopes, life };
-    if claims.roles.len() > MAX_WORDS || claims.scopes.len() > MAX_WORDS {
-        return Err(Cause::BadClaims);
-    }
-    Ok(claims)
-}
-
-impl Claims {
-    /// Whether the required scope is in `scp` or in `roles`, to the letter.
-    pub(crate) fn has_scope(&self, scope: &str) -> bool {
-        self.scopes.iter().chain(&self.roles).any(|word| word == scope)
-    }
+    let named = named::read(payload, policy)?;
+    Ok(Claims { owner, roles: named.roles, scopes: named.scopes, has_scope: named.has_scope, life })
 }
 
 fn life(raw: &Raw, policy: &Policy, now: Millis) -> Result<Life, Cause> {
@@ -139,36 +121,6 @@ fn owner(
         (None, None) => return Err(Cause::NoSubject),
     };
     Ok(Owner::new(issuer, tenant, subject))
-}
-
-fn split_words(text: &str) -> Vec<String> {
-    text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
-}
-
-/// A string, or an array of nothing but strings.
-struct Words(Vec<String>);
-
-impl<'de> Deserialize<'de> for Words {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct WordsVisitor;
-        impl<'de> Visitor<'de> for WordsVisitor {
-            type Value = Words;
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a string or an array of strings")
-            }
-            fn visit_str<E: de::Error>(self, word: &str) -> Result<Words, E> {
-                Ok(Words(vec![word.to_owned()]))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Words, A::Error> {
-                let mut words = Vec::new();
-                while let Some(word) = seq.next_element()? {
-                    words.push(word);
-                }
-                Ok(Words(words))
-            }
-        }
-        deserializer.deserialize_any(WordsVisitor)
-    }
 }
 
 /// A `NumericDate`: a JSON number of seconds since 1970, its fraction dropped. Nothing else, however much it looks like one.

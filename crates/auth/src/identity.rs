@@ -13,9 +13,9 @@ pub struct Identity {
     pub owner: Owner,
     /// The `oid` claim, else `sub`: the pseudonymous id that audit lines name.
     pub oid: String,
-    /// The `roles` claim, in the token's order.
+    /// The words of the policy's role claims, in the token's order.
     pub roles: Vec<String>,
-    /// The words of the `scp` claim, in the token's order.
+    /// The words of the policy's scope claims, but for those that hold roles, in the token's order.
     pub scopes: Vec<String>,
     /// When the token expires, without leeway.
     pub expires_at: OffsetDateTime,

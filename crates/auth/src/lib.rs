@@ -18,9 +18,11 @@ mod denied;
 mod identity;
 mod keys;
 mod memory;
+mod named;
 mod policy;
 mod token;
 mod verifier;
+mod words;
 
 pub use bearer::Bearer;
 pub use clock::Clock;

@@ -158,7 +158,7 @@ impl Verifier {
         if !key.signed(parts.signed, parts.signature) {
             return Err(Cause::BadSignature);
         }
-        if !claims.has_scope(&policy.required_scope) {
+        if !claims.has_scope {
             return Err(Cause::NoScope);
         }
         let identity = identity(&claims, token);

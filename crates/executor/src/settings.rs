@@ -64,6 +64,12 @@ impl Settings {
         if let Some(url) = get("DAS_ENTRA_JWKS_URL") {
             policy = policy.with_jwks_url(url);
         }
+        if let Some(names) = get("DAS_SCOPE_CLAIMS") {
+            policy = policy.with_scope_claims(&names);
+        }
+        if let Some(names) = get("DAS_ROLE_CLAIMS") {
+            policy = policy.with_role_claims(&names);
+        }
         policy.validate().map_err(policy_error)?;
         let warehouse_path = path("DAS_WAREHOUSE_MCP_PATH", get("DAS_WAREHOUSE_MCP_PATH"), "/warehouse/mcp")?;
         let catalog_path = path("DAS_OM_MCP_PATH", get("DAS_OM_MCP_PATH"), "/om/mcp")?;
@@ -100,6 +106,8 @@ fn policy_error(err: PolicyError) -> SettingError {
         PolicyError::Issuer => "DAS_ENTRA_ISSUER",
         PolicyError::Audience => "DAS_AGENT_AUDIENCE",
         PolicyError::Scope => "DAS_REQUIRED_SCOPE",
+        PolicyError::ScopeClaims => "DAS_SCOPE_CLAIMS",
+        PolicyError::RoleClaims => "DAS_ROLE_CLAIMS",
         PolicyError::JwksUrl => "DAS_ENTRA_JWKS_URL",
     };
     SettingError::new(name, format!("cannot be used: {err}"))
@@ -174,7 +182,9 @@ mod tests {
     fn only_the_issuer_has_no_default() {
         let settings = read(&[("DAS_SQL_MAX_ROWS", " ")]).unwrap();
         assert_eq!(settings.policy.jwks_url, "http://127.0.0.1:1/t/discovery/v2.0/keys");
-        assert_eq!(settings.policy.audience, "api://data-agent-service");
+        assert_eq!(settings.policy.audiences, ["api://data-agent-service"]);
+        assert_eq!(settings.policy.scope_claims, ["scp", "roles"]);
+        assert_eq!(settings.policy.role_claims, ["roles"]);
         assert_eq!((settings.rate_calls, settings.rate_window.as_secs()), (60, 60));
         assert_eq!((settings.limits.max_rows, settings.limits.timeout.as_secs()), (500, 30));
         assert_eq!(
@@ -185,11 +195,27 @@ mod tests {
     }
 
     #[test]
+    fn another_provider_names_its_claims_and_audiences() {
+        let settings = read(&[
+            ("DAS_AGENT_AUDIENCE", "api://ask, 0f3c"),
+            ("DAS_SCOPE_CLAIMS", "scope"),
+            ("DAS_ROLE_CLAIMS", "groups, roles"),
+        ])
+        .unwrap();
+        assert_eq!(settings.policy.audiences, ["api://ask", "0f3c"]);
+        assert_eq!(settings.policy.scope_claims, ["scope"]);
+        assert_eq!(settings.policy.role_claims, ["groups", "roles"]);
+    }
+
+    #[test]
     fn a_bad_value_is_named_in_one_line() {
         for (name, value) in [
             ("DAS_ENTRA_ISSUER", "nonsense"),
             ("DAS_ENTRA_JWKS_URL", "file:///x"),
+            ("DAS_AGENT_AUDIENCE", " , "),
             ("DAS_REQUIRED_SCOPE", "two words"),
+            ("DAS_SCOPE_CLAIMS", ","),
+            ("DAS_ROLE_CLAIMS", "roles,sub"),
             ("DAS_WAREHOUSE_MCP_PATH", "warehouse"),
             ("DAS_WAREHOUSE_MCP_PATH", "/{x}"),
             ("DAS_OM_MCP_PATH", "/warehouse/mcp"),

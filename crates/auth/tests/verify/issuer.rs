@@ -190,13 +190,22 @@ pub(crate) struct World {
 impl World {
     /// A world whose issuer publishes these keys, which the verifier has already fetched once.
     pub(crate) async fn with(keys: &[(&str, &Signer)]) -> Self {
-        let world = Self::starting(Duration::from_secs(5), |published| published.publish(keys));
+        Self::under(Policy::new(ISSUER, AUDIENCE, SCOPE), keys).await
+    }
+
+    /// The same under another policy.
+    pub(crate) async fn under(policy: Policy, keys: &[(&str, &Signer)]) -> Self {
+        let world = Self::starting_under(policy, Duration::from_secs(5), |published| published.publish(keys));
         until("the first keys", || world.verifier.has_keys()).await;
         world
     }
 
     /// A world that has only just begun.
     pub(crate) fn starting(fetch_limit: Duration, set_up: impl FnOnce(&Published)) -> Self {
+        Self::starting_under(Policy::new(ISSUER, AUDIENCE, SCOPE), fetch_limit, set_up)
+    }
+
+    fn starting_under(policy: Policy, fetch_limit: Duration, set_up: impl FnOnce(&Published)) -> Self {
         let published = Arc::new(Published {
             document: Mutex::new(Err(FetchError::Unreachable)),
             begun: AtomicUsize::new(0),
@@ -214,7 +223,7 @@ impl World {
             }
         });
         let source = Arc::clone(&published);
-        let verifier = Verifier::builder(Policy::new(ISSUER, AUDIENCE, SCOPE))
+        let verifier = Verifier::builder(policy)
             .clock(clock)
             .fetch_limit(fetch_limit)
             .start_with(move || PublishedSource(source))

@@ -13,4 +13,5 @@ mod hostile;
 mod issuer;
 mod memory;
 mod refused;
+mod shapes;
 mod transport;

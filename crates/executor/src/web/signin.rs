@@ -25,7 +25,7 @@ impl SignIn {
             issuer: settings.policy.issuer.clone(),
             scope: format!(
                 "{}/{}",
-                settings.policy.audience.trim_end_matches('/'),
+                settings.policy.audience().trim_end_matches('/'),
                 settings.policy.required_scope
             ),
             public_url: settings.public_url.clone(),

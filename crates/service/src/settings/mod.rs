@@ -184,11 +184,19 @@ fn policy(source: &Source) -> Result<Policy, SettingError> {
     if let Some(url) = source.get("DAS_ENTRA_JWKS_URL") {
         policy = policy.with_jwks_url(url);
     }
+    if let Some(names) = source.get("DAS_SCOPE_CLAIMS") {
+        policy = policy.with_scope_claims(names);
+    }
+    if let Some(names) = source.get("DAS_ROLE_CLAIMS") {
+        policy = policy.with_role_claims(names);
+    }
     policy.validate().map_err(|err| {
         let name = match err {
             ask_auth::PolicyError::Issuer => "DAS_ENTRA_ISSUER",
             ask_auth::PolicyError::Audience => "DAS_AGENT_AUDIENCE",
             ask_auth::PolicyError::Scope => "DAS_REQUIRED_SCOPE",
+            ask_auth::PolicyError::ScopeClaims => "DAS_SCOPE_CLAIMS",
+            ask_auth::PolicyError::RoleClaims => "DAS_ROLE_CLAIMS",
             ask_auth::PolicyError::JwksUrl => "DAS_ENTRA_JWKS_URL",
         };
         invalid(name, err)
@@ -281,7 +289,9 @@ mod tests {
         assert_eq!(settings.mount, "/ask");
         assert_eq!(settings.retention.ttl.as_secs(), 900);
         assert_eq!(settings.retention.max_events, 1000);
-        assert_eq!(settings.policy.audience, "api://data-agent-service");
+        assert_eq!(settings.policy.audiences, ["api://data-agent-service"]);
+        assert_eq!(settings.policy.scope_claims, ["scp", "roles"]);
+        assert_eq!(settings.policy.role_claims, ["roles"]);
         assert_eq!(settings.policy.required_scope, "access_as_user");
         assert_eq!(settings.policy.jwks_url, "https://login.example/t/discovery/v2.0/keys");
         assert_eq!(settings.runs.effort, Effort::High);
@@ -302,7 +312,10 @@ mod tests {
             ("DAS_ASK_PATH", "ask"),
             ("DAS_ENTRA_ISSUER", "login"),
             ("DAS_ENTRA_JWKS_URL", "file:///keys"),
+            ("DAS_AGENT_AUDIENCE", ","),
             ("DAS_REQUIRED_SCOPE", "a b"),
+            ("DAS_SCOPE_CLAIMS", ","),
+            ("DAS_ROLE_CLAIMS", "sub"),
             ("DAS_LLM_PROTOCOL", "grpc"),
             ("DAS_LLM_BASE_URL", "nowhere"),
             ("DAS_LLM_MAX_TOKENS", "0"),
