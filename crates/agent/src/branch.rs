@@ -28,6 +28,8 @@ pub struct BranchTask {
     pub branch_id: BranchId,
     /// What it is for.
     pub role: BranchRole,
+    /// The source that it works on; only for [`BranchRole::Source`].
+    pub source: Option<String>,
     /// The question.
     pub question: String,
     /// Whether the catalog's tools are offered.
@@ -64,7 +66,7 @@ pub struct BranchReport {
     pub transcript: Vec<Message>,
 }
 
-/// Runs a branch to its end. Tells of its opening, of all that happens and of its closing.
+/// Runs a branch to its end. Tells of all that happens, and of its opening and closing unless it is the run's own.
 ///
 /// # Errors
 ///
@@ -81,9 +83,13 @@ pub async fn run_branch(
     sink: &dyn Sink,
 ) -> Result<BranchReport, Stopped> {
     let total = task.ceilings.total;
-    let opened = Progress::BranchOpened { branch_id: task.branch_id.clone(), role: task.role, source: None };
-    sink.tell(Report::Progress(opened)).await?;
+    // The run's own branch is opened and closed by its ticket, so that an ending at any moment closes it.
+    let of_the_run = task.role == BranchRole::Supervisor;
     let closed = Progress::BranchClosed { branch_id: task.branch_id.clone() };
+    if !of_the_run {
+        let (branch_id, role, source) = (task.branch_id.clone(), task.role, task.source.clone());
+        sink.tell(Report::Progress(Progress::BranchOpened { branch_id, role, source })).await?;
+    }
     let report =
         if let Ok(report) = tokio::time::timeout(total, Branch::work(task, model, servers, sink)).await {
             report?
@@ -92,7 +98,9 @@ pub async fn run_branch(
             let failure = Some(Failure { kind: ErrorKind::MaxSteps, detail });
             BranchReport { facts: RunFacts { failure, ..RunFacts::default() }, transcript: Vec::new() }
         };
-    sink.tell(Report::Progress(closed)).await?;
+    if !of_the_run {
+        sink.tell(Report::Progress(closed)).await?;
+    }
     Ok(report)
 }
 

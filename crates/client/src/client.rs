@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::backoff::{jitter, pause};
 use crate::http::{exchange, read_all, retry_after};
-use crate::{Base, Bearer, CallError, EventStream, Http, Limits, Rejection, TransportError};
+use crate::{Base, Bearer, CallError, Credentials, EventStream, Http, Limits, Rejection, TransportError};
 
 /// How often a call whose answer was lost is made, all told.
 const TRIES: u32 = 3;
@@ -22,30 +22,31 @@ const TRIES: u32 = 3;
 ///
 /// A call whose answer was lost on the way is made again, twice at most. An ask carries an `Idempotency-Key`, so that a
 /// service that honours it starts no second run; at one that does not, the second attempt meets the running ask and ends
-/// in 409. A call that found no connection is not made again: that is for a person to hear at once.
+/// in 409. A call that found no connection is not made again: that is for a person to hear at once. A call that is answered
+/// with 401 is made again once where the credentials give another token.
 #[derive(Debug, Clone)]
 pub struct Client {
     http: Http,
     base: Rc<Base>,
-    bearer: Bearer,
+    credentials: Credentials,
     limits: Rc<Limits>,
 }
 
 impl Client {
     /// A client with connections of its own and the default limits.
-    pub fn new(base: Base, bearer: Bearer) -> Self {
-        Self::with(Http::new(), base, bearer, Limits::default())
+    pub fn new(base: Base, credentials: impl Into<Credentials>) -> Self {
+        Self::with(Http::new(), base, credentials, Limits::default())
     }
 
     /// A client over shared connections.
-    pub fn with(http: Http, base: Base, bearer: Bearer, limits: Limits) -> Self {
-        Self { http, base: Rc::new(base), bearer, limits: Rc::new(limits) }
+    pub fn with(http: Http, base: Base, credentials: impl Into<Credentials>, limits: Limits) -> Self {
+        Self { http, base: Rc::new(base), credentials: credentials.into(), limits: Rc::new(limits) }
     }
 
     /// The same client for another caller.
     #[must_use]
     pub fn with_bearer(&self, bearer: Bearer) -> Self {
-        Self { bearer, ..self.clone() }
+        Self { credentials: bearer.into(), ..self.clone() }
     }
 
     /// The service's root.
@@ -96,7 +97,7 @@ impl Client {
         EventStream::new(
             self.http.clone(),
             Rc::clone(&self.base),
-            self.bearer.clone(),
+            self.credentials.clone(),
             Rc::clone(&self.limits),
             ticket.clone(),
             seq,
@@ -149,10 +150,24 @@ impl Client {
         body: Bytes,
         key: Option<&str>,
     ) -> Result<T, CallError> {
+        let mut bearer = if path == ["health"] {
+            None
+        } else {
+            Some(self.credentials.current().await.map_err(CallError::NoToken)?)
+        };
         let mut made = 1;
+        let mut renewed = false;
         loop {
-            let called = self.call_once(method.clone(), path, body.clone(), key).await;
+            let called = self.call_once(method.clone(), path, body.clone(), bearer.as_ref(), key).await;
             match called {
+                Err(CallError::Rejected(rejection)) if rejection.status == 401 && !renewed => {
+                    renewed = true;
+                    let Some(refused) = &bearer else { return Err(CallError::Rejected(rejection)) };
+                    match self.credentials.renew(refused).await.map_err(CallError::NoToken)? {
+                        Some(next) => bearer = Some(next),
+                        None => return Err(CallError::Rejected(rejection)),
+                    }
+                }
                 Err(CallError::Lost(_)) if made < TRIES => {
                     let wait = pause(&self.limits, made - 1, std::time::Duration::ZERO, jitter());
                     tokio::time::sleep(wait).await;
@@ -168,9 +183,9 @@ impl Client {
         method: Method,
         path: &[&str],
         body: Bytes,
+        bearer: Option<&Bearer>,
         key: Option<&str>,
     ) -> Result<T, CallError> {
-        let bearer = (path != ["health"]).then_some(&self.bearer);
         let mut request = self
             .http
             .request(method, &self.base, path, bearer)

@@ -7,11 +7,14 @@ use ask_contract::{Problem, ProblemCode};
 use awc::error::{ConnectError, SendRequestError};
 
 use crate::stream::CutReason;
-use crate::{FrameTooLong, MalformedEvent};
+use crate::{FrameTooLong, MalformedEvent, NoToken};
 
 /// Why a call brought no answer that the contract knows.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
+    /// There is no token to call with; the service has seen nothing of the call, or has refused the token before.
+    #[error("the call can't be made")]
+    NoToken(#[source] NoToken),
     /// No connection came about; the service has seen nothing of the call.
     #[error("can't connect")]
     Unreachable(#[source] TransportError),
@@ -38,6 +41,9 @@ pub enum CallError {
 /// Why a stream of events ended before `done`, for good.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
+    /// There is no token to ask with.
+    #[error("the stream can't be asked for")]
+    NoToken(#[source] NoToken),
     /// The service said no: not signed in, not allowed, not there, expired.
     #[error("{0}")]
     Rejected(Box<Rejection>),

@@ -16,7 +16,9 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::backoff::{jitter, pause};
 use crate::http::{Body, exchange, read_all, retry_after};
-use crate::{Base, Bearer, CallError, Frame, Http, Limits, Received, Rejection, SseParser, StreamError};
+use crate::{
+    Base, Bearer, CallError, Credentials, Frame, Http, Limits, Received, Rejection, SseParser, StreamError,
+};
 
 /// A problem body is short; more than this of it is not read.
 const PROBLEM_BYTES: usize = 64 << 10;
@@ -30,7 +32,7 @@ const PROBLEM_BYTES: usize = 64 << 10;
 pub struct EventStream {
     http: Http,
     base: Rc<Base>,
-    bearer: Bearer,
+    credentials: Credentials,
     limits: Rc<Limits>,
     ticket: TicketId,
     after: u64,
@@ -128,7 +130,7 @@ impl EventStream {
     pub(crate) fn new(
         http: Http,
         base: Rc<Base>,
-        bearer: Bearer,
+        credentials: Credentials,
         limits: Rc<Limits>,
         ticket: TicketId,
         after: u64,
@@ -137,7 +139,7 @@ impl EventStream {
         Self {
             http,
             base,
-            bearer,
+            credentials,
             limits,
             ticket,
             after,
@@ -227,20 +229,16 @@ impl EventStream {
     }
 
     fn connect(&mut self) {
-        let path = ["v1", "asks", self.ticket.as_str(), "events"];
-        let mut request = self
-            .http
-            .request(Method::GET, &self.base, &path, Some(&self.bearer))
-            .insert_header((header::ACCEPT, "text/event-stream"))
-            .insert_header((header::CACHE_CONTROL, "no-cache"));
-        if self.after > 0 {
-            request = request.insert_header(("last-event-id", self.after.to_string()));
-        }
-        let within = self.limits.answer_within;
-        let attempt = async move {
-            let opened = tokio::time::timeout(within, open(request)).await;
-            opened.unwrap_or(Opened::Cut(CutReason::Broken, None))
-        };
+        let attempt = connect(
+            Wanted {
+                http: self.http.clone(),
+                base: Rc::clone(&self.base),
+                limits: Rc::clone(&self.limits),
+                ticket: self.ticket.clone(),
+                after: self.after,
+            },
+            self.credentials.clone(),
+        );
         self.state = State::Connecting(attempt.boxed_local());
     }
 
@@ -336,6 +334,49 @@ impl fmt::Debug for EventStream {
             .field("after", &self.after)
             .field("stats", &self.stats)
             .finish_non_exhaustive()
+    }
+}
+
+/// Which stream is wanted, and how.
+struct Wanted {
+    http: Http,
+    base: Rc<Base>,
+    limits: Rc<Limits>,
+    ticket: TicketId,
+    after: u64,
+}
+
+/// One attempt, with the token of now; where that is refused, with the next.
+async fn connect(wanted: Wanted, credentials: Credentials) -> Opened {
+    let bearer = match credentials.current().await {
+        Ok(bearer) => bearer,
+        Err(err) => return Opened::Refused(StreamError::NoToken(err)),
+    };
+    let opened = wanted.open(&bearer).await;
+    let Opened::Refused(StreamError::Rejected(rejection)) = &opened else { return opened };
+    if rejection.status != 401 {
+        return opened;
+    }
+    match credentials.renew(&bearer).await {
+        Ok(Some(next)) => wanted.open(&next).await,
+        Ok(None) => opened,
+        Err(err) => Opened::Refused(StreamError::NoToken(err)),
+    }
+}
+
+impl Wanted {
+    async fn open(&self, bearer: &Bearer) -> Opened {
+        let path = ["v1", "asks", self.ticket.as_str(), "events"];
+        let mut request = self
+            .http
+            .request(Method::GET, &self.base, &path, Some(bearer))
+            .insert_header((header::ACCEPT, "text/event-stream"))
+            .insert_header((header::CACHE_CONTROL, "no-cache"));
+        if self.after > 0 {
+            request = request.insert_header(("last-event-id", self.after.to_string()));
+        }
+        let opened = tokio::time::timeout(self.limits.answer_within, open(request)).await;
+        opened.unwrap_or(Opened::Cut(CutReason::Broken, None))
     }
 }
 

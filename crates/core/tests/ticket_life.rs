@@ -59,7 +59,7 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
 }
 
 fn branch(number: u8) -> BranchId {
-    BranchId::new(format!("b{number}"))
+    BranchId::new(format!("x{number}"))
 }
 
 fn terminal(number: u8) -> Terminal {

@@ -100,6 +100,7 @@ pub(crate) fn task(question: &str) -> BranchTask {
     BranchTask {
         branch_id: BranchId::new("b1"),
         role: BranchRole::Supervisor,
+        source: None,
         question: question.to_owned(),
         with_catalog: true,
         model: "scripted".to_owned(),

@@ -13,6 +13,11 @@ use super::progress::{HopUsage, Progress, Terminal, branch_event};
 use super::redact::redact;
 use crate::question::QuestionCut;
 
+/// The run's own branch: open from acceptance to the end.
+pub fn supervisor_branch() -> BranchId {
+    BranchId::new("b1")
+}
+
 /// What a ticket is about.
 #[derive(Debug, Clone)]
 pub struct TicketSpec {
@@ -85,7 +90,8 @@ struct OpenBranch {
 }
 
 impl TicketLife {
-    /// Begins a ticket: `accepted` is in its log when this returns.
+    /// Begins a ticket: `accepted` is in its log when this returns, and the run's own branch is open, so that an ending at
+    /// any moment closes one.
     pub fn accept(spec: TicketSpec, now: Timestamp) -> Self {
         let cut = QuestionCut::new(&spec.question);
         let log = Arc::new(Log::new(spec.max_events));
@@ -109,6 +115,7 @@ impl TicketLife {
             ended: None,
         };
         life.append(accepted, now);
+        life.open(supervisor_branch(), BranchRole::Supervisor, None, now);
         life
     }
 
@@ -171,9 +178,8 @@ impl TicketLife {
                 if source.is_some() != (role == BranchRole::Source) {
                     return Err(Rejected::SourceMisplaced);
                 }
-                self.known.push(branch_id.clone());
-                self.open.push(OpenBranch { branch_id: branch_id.clone(), role, source: source.clone() });
-                branch_event(branch_id, BranchState::Opened, role, source)
+                self.open(branch_id, role, source, now);
+                return Ok(());
             }
             Progress::BranchClosed { branch_id } => {
                 let at = self.open_branch(&branch_id)?;
@@ -256,6 +262,12 @@ impl TicketLife {
     /// [`Rejected::Ended`] when it has ended before; that ending stands.
     pub fn fail(&mut self, kind: ErrorKind, detail: &str, now: Timestamp) -> Result<(), Rejected> {
         self.end(Terminal::Error(Failure { kind, detail: detail.to_owned() }), now)
+    }
+
+    fn open(&mut self, branch_id: BranchId, role: BranchRole, source: Option<String>, now: Timestamp) {
+        self.known.push(branch_id.clone());
+        self.open.push(OpenBranch { branch_id: branch_id.clone(), role, source: source.clone() });
+        self.append(branch_event(branch_id, BranchState::Opened, role, source), now);
     }
 
     fn open_branch(&self, branch_id: &BranchId) -> Result<usize, Rejected> {

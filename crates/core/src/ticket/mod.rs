@@ -7,6 +7,6 @@ mod progress;
 mod redact;
 
 pub use frame::encode;
-pub use life::{Rejected, TicketLife, TicketSpec};
+pub use life::{Rejected, TicketLife, TicketSpec, supervisor_branch};
 pub use log::{Batch, Log, Snapshot};
 pub use progress::{HopUsage, Progress, Terminal};

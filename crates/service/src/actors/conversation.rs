@@ -6,8 +6,8 @@ use actix::{Actor, ActorContext as _, Addr, AsyncContext as _, Context, Handler,
 use actix_rt::ArbiterHandle;
 use ask_agent::BranchTask;
 use ask_auth::{Identity, Owner};
-use ask_contract::{AskRequest, BranchId, BranchRole, ConversationId, Outcome, TicketId};
-use ask_core::ticket::{Log, TicketLife, TicketSpec};
+use ask_contract::{AskRequest, BranchRole, ConversationId, Outcome, TicketId};
+use ask_core::ticket::{Log, TicketLife, TicketSpec, supervisor_branch};
 use tokio::time::Instant;
 
 use super::directory::TicketHandle;
@@ -155,8 +155,9 @@ impl Conversation {
             TicketHandle::new(self.owner.clone(), self.id.clone(), ticket.clone(), Arc::clone(&log), wake);
         self.shared.directory.add_ticket(ticket_id.clone(), handle);
         let task = BranchTask {
-            branch_id: BranchId::new("b1"),
+            branch_id: supervisor_branch(),
             role: BranchRole::Supervisor,
+            source: None,
             question: request.question,
             with_catalog: request.context,
             model,

@@ -57,12 +57,11 @@ fn accepted(shared: &Arc<Shared>) -> Ticket {
     Ticket::new(Arc::clone(shared), life, "someone".to_owned(), &owner(), running, retained, None)
 }
 
-/// A ticket with an open branch, its log and its address.
-async fn ticket(shared: &Arc<Shared>) -> (Addr<Ticket>, Arc<Log>) {
+/// A ticket that runs, its log and its address.
+fn ticket(shared: &Arc<Shared>) -> (Addr<Ticket>, Arc<Log>) {
     let ticket = accepted(shared);
     let log = ticket.log();
     let addr = ticket.start();
-    addr.send(Emit(Report::Progress(opened("b1")))).await.unwrap().unwrap();
     (addr, log)
 }
 
@@ -92,7 +91,7 @@ fn ending(log: &Log) -> Option<String> {
 async fn every_way_to_end_leaves_one_ending_and_later_ones_change_nothing() {
     for (first, kind) in [(0, "model"), (1, "cancelled"), (2, "internal"), (3, "internal")] {
         let shared = shared();
-        let (addr, log) = ticket(&shared).await;
+        let (addr, log) = ticket(&shared);
         assert_eq!(ending(&log), None);
         for way in [first, 0, 1, 2, 3] {
             match way {
@@ -103,7 +102,7 @@ async fn every_way_to_end_leaves_one_ending_and_later_ones_change_nothing() {
             }
             assert_eq!(ending(&log).as_deref(), Some(kind), "first {first}, then {way}");
         }
-        let late = addr.send(Emit(Report::Progress(opened("b2")))).await.unwrap();
+        let late = addr.send(Emit(Report::Progress(opened("x2")))).await.unwrap();
         assert_eq!(late, Err(Rejected::Ended));
         assert_eq!(
             addr.send(Emit(Report::HopBegan)).await.unwrap(),
@@ -117,7 +116,7 @@ async fn every_way_to_end_leaves_one_ending_and_later_ones_change_nothing() {
 #[actix_rt::test]
 async fn the_places_of_a_run_are_free_at_its_end_and_the_tickets_own_at_its_expiry() {
     let shared = shared();
-    let (addr, log) = ticket(&shared).await;
+    let (addr, log) = ticket(&shared);
     addr.send(Cancel).await.unwrap();
     assert!(log.is_done());
     let limit = shared.settings.quotas.running;
@@ -134,7 +133,7 @@ fn a_ticket_whose_actor_dies_is_ended_by_its_writer() {
         let arbiter = Arbiter::new();
         let handle = Arc::clone(&shared);
         arbiter.spawn(async move {
-            let (addr, log) = ticket(&handle).await;
+            let (addr, log) = ticket(&handle);
             sender.send((addr, log)).unwrap();
         });
         let (addr, log) = receiver.recv().unwrap();
@@ -156,7 +155,7 @@ async fn a_reader_is_woken_by_every_event_and_misses_none() {
     let mut follower = handle.follow(0);
     let mut read = follower.read(1).bytes.to_vec();
     for number in 0..50 {
-        let emit = addr.send(Emit(Report::Progress(opened(&format!("b{number}")))));
+        let emit = addr.send(Emit(Report::Progress(opened(&format!("x{number}")))));
         // Both at once: the event may come before the wait begins, or after.
         let ((), emitted) = tokio::join!(follower.appended(), emit);
         emitted.unwrap().unwrap();
