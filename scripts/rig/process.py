@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import time
@@ -63,6 +64,11 @@ class Process:
             except subprocess.TimeoutExpired:
                 self.child.kill()
                 self.child.wait()
+
+    def crash(self):
+        """Ends it and its workers at once, as a crash would; they are a group of their own."""
+        os.killpg(self.child.pid, signal.SIGKILL)
+        self.child.wait()
 
     def __enter__(self):
         return self
