@@ -142,10 +142,14 @@ pub async fn run_until_signal(running: Running) -> std::io::Result<()> {
 
 /// Running tickets end, streams drain to `done`, then connections close.
 async fn shut_down(house: &House, server: &ServerHandle) {
-    house.close();
     let end = tokio::time::Instant::now() + ENDING;
-    while house.is_busy() && tokio::time::Instant::now() < end {
+    loop {
+        // More than once: an ask that was let in a moment before may have become a ticket only now.
+        house.close();
         tokio::time::sleep(Duration::from_millis(2)).await;
+        if !house.is_busy() || tokio::time::Instant::now() >= end {
+            break;
+        }
     }
     server.stop(true).await;
 }

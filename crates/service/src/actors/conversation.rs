@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::directory::TicketHandle;
 use super::idempotency::Kept;
 use super::parts::RunParts;
-use super::quota::{Held, Resource};
+use super::quota::{Held, QuotaExceeded, Resource};
 use super::supervisor::{RunPlan, Supervisor};
 use super::ticket::{Attach, Ticket};
 use super::{Refused, Shared, owner_key};
@@ -115,6 +115,9 @@ impl Conversation {
         kept: Option<Kept>,
         ctx: &Context<Self>,
     ) -> Result<ask_contract::Ticket, Refused> {
+        if self.asks >= self.shared.settings.quotas.turns {
+            return Err(QuotaExceeded::Turns.into());
+        }
         self.shared.quota.spend(&self.owner)?;
         let running = self.shared.quota.take(&self.owner, Resource::Running)?;
         let retained = self.shared.quota.take(&self.owner, Resource::Ticket)?;

@@ -15,6 +15,9 @@ pub(crate) enum QuotaExceeded {
     /// The caller has too many open conversations.
     #[error("too many open conversations")]
     Conversations,
+    /// The conversation has had as many asks as it may.
+    #[error("this conversation has had as many asks as it may; open another")]
+    Turns,
     /// The caller has too many retained tickets.
     #[error("too many retained tickets")]
     Tickets,
@@ -176,6 +179,7 @@ mod tests {
             body_bytes: 1,
             question_chars: 1,
             conversations: 2,
+            turns: 2,
             tickets: 2,
             running: 2,
             running_total: 3,

@@ -67,6 +67,8 @@ pub struct Quotas {
     pub question_chars: usize,
     /// Open conversations of one owner.
     pub conversations: usize,
+    /// Asks of one conversation: each resends all before it, so the last cost the most.
+    pub turns: u32,
     /// Retained tickets of one owner.
     pub tickets: usize,
     /// Running asks of one owner.
@@ -130,6 +132,7 @@ impl Settings {
                 body_bytes: source.size("DAS_ASK_MAX_BODY_BYTES", 64 * 1024, 256..=16 * 1024 * 1024)?,
                 question_chars: source.size("DAS_ASK_MAX_QUESTION_CHARS", 8000, 1..=1_000_000)?,
                 conversations: source.size("DAS_ASK_MAX_CONVERSATIONS", 1000, 1..=ANY)?,
+                turns: u32::try_from(source.number("DAS_ASK_MAX_TURNS", 200, 1..=ANY)?).unwrap_or(u32::MAX),
                 tickets: source.size("DAS_ASK_MAX_TICKETS", 10_000, 1..=ANY)?,
                 running: source.size("DAS_ASK_MAX_RUNNING", 64, 1..=ANY)?,
                 running_total: source.size("DAS_ASK_MAX_RUNNING_TOTAL", 1024, 1..=ANY)?,

@@ -85,6 +85,7 @@ impl From<Refused> for ApiError {
             Refused::Quota(exceeded) => {
                 let code = match exceeded {
                     QuotaExceeded::Conversations
+                    | QuotaExceeded::Turns
                     | QuotaExceeded::Tickets
                     | QuotaExceeded::Running
                     | QuotaExceeded::Rate => ProblemCode::TooManyRequests,
