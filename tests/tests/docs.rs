@@ -2,13 +2,7 @@
 //!
 //! `ask` must have been built before (`cargo build --workspace --bins`, which `make test` does).
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::string_slice,
-    clippy::indexing_slicing,
-    reason = "a test says by failing"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::string_slice, reason = "a test says by failing")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
