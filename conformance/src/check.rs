@@ -7,7 +7,7 @@ use crate::ctx::Ctx;
 /// Why a check did not pass.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The service broke the rule.
+    /// What is judged broke the rule.
     Wrong(String),
     /// The rule could not be put to the test; counts as failed.
     NotExercised(String),
@@ -17,17 +17,17 @@ pub(crate) enum Failure {
 pub(crate) type Verdict = Result<String, Failure>;
 
 /// An entry of the table of checks.
-pub(crate) struct Check {
+pub(crate) struct Check<C = Ctx> {
     /// Stable and dotted: `theme.what`.
     pub(crate) id: &'static str,
     /// The assertion in words.
     pub(crate) title: &'static str,
     /// Where the contract says so.
     pub(crate) rule: &'static str,
-    /// Whether it judges the model and not the service.
+    /// Whether it judges the model and not the service; left out unless asked for.
     pub(crate) behaviour: bool,
     /// The assertion.
-    pub(crate) run: for<'a> fn(&'a Ctx) -> LocalBoxFuture<'a, Verdict>,
+    pub(crate) run: for<'a> fn(&'a C) -> LocalBoxFuture<'a, Verdict>,
 }
 
 /// Fails with what is wrong.

@@ -69,7 +69,7 @@ impl Ctx {
 
     /// Most time for one thing to happen.
     pub(crate) fn limit(&self) -> Duration {
-        Duration::from_secs(self.options.check_timeout)
+        Duration::from_secs(self.options.running.check_timeout)
     }
 
     /// The second user's bearer.

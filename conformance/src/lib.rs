@@ -1,11 +1,14 @@
-//! The ask contract as executable assertions: a black box against any implementation of it.
+//! The ask contract, and the executor's own, as executable assertions: a black box against any implementation of them.
 //!
 //! It shares no code and no types with any service. It reads the published schema files, validates every event on every
 //! stream against them, and puts each rule of the contract to the test.
 
+mod ask;
+mod audit_log;
 mod check;
 mod checks;
 mod ctx;
+pub mod executor;
 mod http;
 mod log;
 mod model;
@@ -14,13 +17,17 @@ mod privacy;
 mod report;
 mod rules;
 mod run;
+mod running;
 mod samples;
 mod schema;
 mod seen;
+mod signin;
 mod sse;
 mod stream;
 mod token;
 
+pub use ask::{list, run};
 pub use options::Options;
 pub use report::{CheckResult, Report, Status, TargetReport};
-pub use run::{list, run};
+pub use running::{Running, say};
+pub use signin::SignIn;

@@ -57,6 +57,8 @@ impl CheckResult {
 /// All checks against one address.
 #[derive(Debug, Clone)]
 pub struct TargetReport {
+    /// The contract that it was judged by: `contract` for the ask contract, `executor` for the executor's.
+    pub contract: &'static str,
     /// `direct` or `via gateway`.
     pub name: &'static str,
     /// The address that was judged.
@@ -73,11 +75,12 @@ impl TargetReport {
         self.results.iter().filter(|result| result.status == status).count()
     }
 
-    /// `N/N contract checks passed, M skipped`.
+    /// `N/N contract checks passed, M skipped`, or the same with `executor checks`.
     pub fn summary(&self) -> String {
         let skipped = self.count(Status::Skipped);
         let total = self.results.len() - skipped;
-        format!("{}/{total} contract checks passed, {skipped} skipped", self.count(Status::Passed))
+        let passed = self.count(Status::Passed);
+        format!("{passed}/{total} {} checks passed, {skipped} skipped", self.contract)
     }
 }
 
@@ -124,6 +127,7 @@ impl Report {
                     })
                     .collect();
                 json!({
+                    "contract": target.contract,
                     "name": target.name,
                     "base": target.base,
                     "models": target.models,
@@ -145,7 +149,8 @@ impl Report {
             // Writing to a string can't fail.
             let _ignored = writeln!(
                 xml,
-                "  <testsuite name=\"ask contract, {}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">",
+                "  <testsuite name=\"{}, {}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">",
+                if target.contract == "executor" { "executor contract" } else { "ask contract" },
                 escaped(target.name),
                 target.results.len(),
                 target.count(Status::Failed),
@@ -208,6 +213,7 @@ mod tests {
             .collect();
         Report {
             targets: vec![TargetReport {
+                contract: "contract",
                 name: "direct",
                 base: "http://x".to_owned(),
                 models: Vec::new(),

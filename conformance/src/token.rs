@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::http::{Client, Request};
-use crate::options::Options;
+use crate::signin::SignIn;
 
 /// A bearer; its `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Identities {
     /// # Errors
     ///
     /// When the first user has none.
-    pub(crate) async fn gather(options: &Options, http: &Client) -> anyhow::Result<Self> {
+    pub(crate) async fn gather(options: &SignIn, http: &Client) -> anyhow::Result<Self> {
         let first =
             user(options, http, options.token.as_deref(), options.token_cmd.as_deref(), &options.username)
                 .await
@@ -117,12 +117,12 @@ impl Identities {
 }
 
 /// Signs the first user in once more, for a second bearer of the same person.
-pub(crate) async fn again(options: &Options, http: &Client) -> Maybe {
+pub(crate) async fn again(options: &SignIn, http: &Client) -> Maybe {
     user(options, http, None, options.token_cmd.as_deref(), &options.username).await
 }
 
 async fn user(
-    options: &Options,
+    options: &SignIn,
     http: &Client,
     token: Option<&str>,
     command: Option<&str>,
@@ -157,7 +157,7 @@ fn from_command(command: &str) -> Maybe {
     }
 }
 
-async fn sign_in(options: &Options, http: &Client, token_url: &str, name: &str) -> Maybe {
+async fn sign_in(options: &SignIn, http: &Client, token_url: &str, name: &str) -> Maybe {
     let url = Url::parse(token_url).map_err(|err| format!("{token_url}: {err}"))?;
     let form = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("grant_type", "password")
@@ -174,7 +174,7 @@ async fn sign_in(options: &Options, http: &Client, token_url: &str, name: &str) 
 }
 
 async fn minted(
-    options: &Options,
+    options: &SignIn,
     http: &Client,
     given: Option<&str>,
     base: Option<Value>,

@@ -213,7 +213,7 @@ async fn both_ways(ctx: &Ctx) -> Verdict {
 
 async fn same_person(ctx: &Ctx) -> Verdict {
     let ticket = ctx.new_ask().await?;
-    let fresh = match (&ctx.options.mint_url, ctx.ids.first.claims()) {
+    let fresh = match (&ctx.options.sign_in.mint_url, ctx.ids.first.claims()) {
         (Some(mint_url), Some(claims)) => {
             let mut claims = claims;
             if let Some(members) = claims.as_object_mut() {
@@ -224,7 +224,7 @@ async fn same_person(ctx: &Ctx) -> Verdict {
             }
             token::mint(&ctx.http, mint_url, &claims).await
         }
-        _ => token::again(&ctx.options, &ctx.http).await,
+        _ => token::again(&ctx.options.sign_in, &ctx.http).await,
     };
     let fresh = match fresh {
         Ok(fresh) => fresh,

@@ -1,10 +1,9 @@
 //! What the executor and the service write down about an ask.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
-use tokio::time::{Duration, Instant};
+use tokio::time::Duration;
 
+use crate::audit_log::{AuditLog, lines};
 use crate::check::{Check, Failure, Verdict, check, ensure, not_exercised, wrong};
 use crate::ctx::{Ctx, Run};
 use crate::privacy;
@@ -40,48 +39,17 @@ pub(super) fn checks() -> Vec<Check> {
     ]
 }
 
-fn executor_audit(ctx: &Ctx) -> Result<&Path, Failure> {
+fn executor_audit(ctx: &Ctx) -> Result<AuditLog<'_>, Failure> {
     match &ctx.options.executor_audit {
-        Some(path) => Ok(path),
+        Some(path) => Ok(AuditLog::new(path)),
         None => not_exercised("needs the executor's log (--executor-audit)"),
     }
 }
 
-fn service_log(ctx: &Ctx) -> Result<&Path, Failure> {
+fn service_log(ctx: &Ctx) -> Result<AuditLog<'_>, Failure> {
     match &ctx.options.service_log {
-        Some(path) => Ok(path),
+        Some(path) => Ok(AuditLog::new(path)),
         None => not_exercised("needs the service's log (--service-log)"),
-    }
-}
-
-fn text_of(path: &Path) -> Result<String, Failure> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(err) => not_exercised(format!("{}: {err}", path.display())),
-    }
-}
-
-/// The JSON of every line with that prefix; the prefix may stand behind a log's own columns.
-fn lines(text: &str, prefix: &str) -> Vec<Value> {
-    text.lines()
-        .filter_map(|line| {
-            let at = line.find(&format!("{prefix} {{"))?;
-            serde_json::from_str(line.get(at + prefix.len() + 1..)?.trim_end()).ok()
-        })
-        .collect()
-}
-
-/// Waits until a file's lines satisfy a condition, since writers may be a moment behind.
-async fn waited<T>(path: &Path, found: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Failure> {
-    let deadline = Instant::now() + Duration::from_secs(3);
-    loop {
-        if let Some(found) = found(&text_of(path)?) {
-            return Ok(Some(found));
-        }
-        if Instant::now() > deadline {
-            return Ok(None);
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
@@ -94,8 +62,8 @@ fn call_in(line: &Value) -> Option<(String, u64)> {
 
 /// An answered run and the executor's audit lines written meanwhile.
 async fn audited(ctx: &Ctx) -> Result<(Run, Vec<Value>), Failure> {
-    let path = executor_audit(ctx)?;
-    let before = lines(&text_of(path)?, "audit").len();
+    let log = executor_audit(ctx)?;
+    let before = lines(&log.text()?, "audit").len();
     let script = [ctx.query(&ctx.options.sql), ctx.search("resolution"), ctx.conclude("answer", "Some.")];
     let script: &[_] = if ctx.control.is_some() { &script } else { &[] };
     let run = ctx.run("audited", &ctx.question(), script).await?;
@@ -103,12 +71,13 @@ async fn audited(ctx: &Ctx) -> Result<(Run, Vec<Value>), Failure> {
     if steps == 0 {
         return not_exercised(format!("the run made no call: {}", run.log.outline()));
     }
-    let new = waited(path, |text| {
-        let all = lines(text, "audit");
-        let new = all.get(before..).unwrap_or_default().to_vec();
-        (new.iter().filter(|line| call_in(line).is_some()).count() >= steps).then_some(new)
-    })
-    .await?;
+    let new = log
+        .waited(|text| {
+            let all = lines(text, "audit");
+            let new = all.get(before..).unwrap_or_default().to_vec();
+            (new.iter().filter(|line| call_in(line).is_some()).count() >= steps).then_some(new)
+        })
+        .await?;
     match new {
         Some(new) => Ok((run, new)),
         None => wrong(format!("{steps} steps, but fewer audit lines with a tool and its ms")),
@@ -144,7 +113,7 @@ async fn as_the_user(ctx: &Ctx) -> Verdict {
 }
 
 async fn audit_line(ctx: &Ctx) -> Verdict {
-    let path = service_log(ctx)?;
+    let log = service_log(ctx)?;
     let script = [ctx.query(&ctx.options.sql), ctx.conclude("answer", "Some.")];
     let script: &[_] = if ctx.control.is_some() { &script } else { &[] };
     let run = ctx.run("audit", &ctx.question(), script).await?;
@@ -154,7 +123,7 @@ async fn audit_line(ctx: &Ctx) -> Verdict {
             all.into_iter().filter(|line| line.get("ticket") == Some(&json!(run.ticket.id))).collect();
         (!own.is_empty()).then_some(own)
     };
-    let Some(own) = waited(path, of_ticket).await? else { return wrong("no audit line names the ticket") };
+    let Some(own) = log.waited(of_ticket).await? else { return wrong("no audit line names the ticket") };
     ensure(own.len() == 1, || format!("{} audit lines for one ask", own.len()))?;
     let line = own.first().cloned().unwrap_or_default();
     for member in
@@ -173,12 +142,12 @@ async fn audit_line(ctx: &Ctx) -> Verdict {
 }
 
 async fn gap_line(ctx: &Ctx) -> Verdict {
-    let path = service_log(ctx)?;
-    let before = lines(&text_of(path)?, "gap").len();
+    let log = service_log(ctx)?;
+    let before = lines(&log.text()?, "gap").len();
     let term = "semaphores";
     let script = [ctx.search(term), ctx.conclude("cannot_answer", "Nothing.")];
     ctx.run("gap", &ctx.question(), &script).await?;
-    let new = waited(path, |text| lines(text, "gap").get(before).cloned()).await?;
+    let new = log.waited(|text| lines(text, "gap").get(before).cloned()).await?;
     let Some(line) = new else { return wrong("an abstention wrote no gap line") };
     for member in ["op", "verdict", "subject", "terms"] {
         ensure(line.get(member).is_some(), || format!("the gap line lacks {member}: {line}"))?;
@@ -195,7 +164,7 @@ async fn gap_line(ctx: &Ctx) -> Verdict {
 }
 
 async fn log_question(ctx: &Ctx) -> Verdict {
-    let path = service_log(ctx)?;
+    let log = service_log(ctx)?;
     let question = "Where do the ninety crimson marmots keep their ledgers?";
     if ctx.control.is_some() {
         let script = [
@@ -212,7 +181,7 @@ async fn log_question(ctx: &Ctx) -> Verdict {
     ensure(refused.status() == 422, || format!("an unknown member was answered {}", refused.status()))?;
     // What is written late is looked for late.
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let text = text_of(path)?;
+    let text = log.text()?;
     let line = text.lines().find(|line| privacy::holds(line, question));
     ensure(line.is_none(), || {
         let shown: String = line.unwrap_or_default().chars().take(160).collect();
@@ -222,14 +191,14 @@ async fn log_question(ctx: &Ctx) -> Verdict {
 }
 
 async fn log_bearer(ctx: &Ctx) -> Verdict {
-    let path = service_log(ctx)?;
+    let log = service_log(ctx)?;
     let forged = crate::token::forged(&ctx.ids.first).map_err(Failure::NotExercised)?;
     ctx.get("/v1/asks/x", Some(&forged)).await?;
     let script = [ctx.query(&ctx.options.sql), ctx.conclude("answer", "Some.")];
     let script: &[_] = if ctx.control.is_some() { &script } else { &[] };
     ctx.run("logged", &ctx.question(), script).await?;
     tokio::time::sleep(Duration::from_millis(200)).await;
-    let text = text_of(path)?;
+    let text = log.text()?;
     let others = [&ctx.ids.other, &ctx.ids.refused, &ctx.ids.expired, &ctx.ids.no_scope];
     let bearers = others.into_iter().flatten().chain([&ctx.ids.first, &forged]);
     for bearer in bearers {

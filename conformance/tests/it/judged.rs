@@ -40,7 +40,7 @@ pub(crate) fn arguments(mini: &Mini) -> Vec<String> {
 async fn judge(fault: Option<&'static str>, only: &[&str]) -> Vec<CheckResult> {
     let mini = Mini::start(fault).await;
     let mut options = Options::parse_from(arguments(&mini));
-    options.only = only.iter().map(|&part| part.to_owned()).collect();
+    options.running.only = only.iter().map(|&part| part.to_owned()).collect();
     if !only.iter().any(|part| part.starts_with("schema.")) {
         // Compiling the schemas is most of a short run; the checks that need them say so.
         options.schemas = Some("/nowhere".to_owned());

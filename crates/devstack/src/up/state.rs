@@ -69,6 +69,7 @@ impl State {
             ("ASK_ISSUER", self.issuer.clone()),
             ("ASK_TOKEN_URL", self.token_url.clone()),
             ("ASK_MINT_URL", self.mint_url.clone()),
+            ("ASK_EXECUTOR_URL", self.executor.url.clone()),
             ("ASK_EXECUTOR_AUDIT", self.executor.log.display().to_string()),
             ("ASK_SERVICE_LOG", self.service.log.display().to_string()),
         ];
