@@ -21,6 +21,8 @@ pub enum ProblemCode {
     MethodNotAllowed,
     /// An ask already runs in this conversation.
     AskRunning,
+    /// The conversation has had as many asks as it may.
+    ConversationFull,
     /// The caller used this `Idempotency-Key` for another request.
     IdempotencyKeyReused,
     /// The caller's ticket has expired.
@@ -43,12 +45,13 @@ pub enum ProblemCode {
 
 impl ProblemCode {
     /// Every code.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Unauthenticated,
         Self::InsufficientScope,
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::AskRunning,
+        Self::ConversationFull,
         Self::IdempotencyKeyReused,
         Self::TicketExpired,
         Self::TicketLost,
@@ -67,7 +70,7 @@ impl ProblemCode {
             Self::InsufficientScope => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
-            Self::AskRunning | Self::IdempotencyKeyReused => 409,
+            Self::AskRunning | Self::ConversationFull | Self::IdempotencyKeyReused => 409,
             Self::TicketExpired | Self::TicketLost => 410,
             Self::BodyTooLarge => 413,
             Self::UnsupportedMediaType => 415,
@@ -86,6 +89,7 @@ impl ProblemCode {
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::AskRunning => "ask_running",
+            Self::ConversationFull => "conversation_full",
             Self::IdempotencyKeyReused => "idempotency_key_reused",
             Self::TicketExpired => "ticket_expired",
             Self::TicketLost => "ticket_lost",
@@ -106,6 +110,7 @@ impl ProblemCode {
             Self::NotFound => "There is no such thing for you here",
             Self::MethodNotAllowed => "This path does not take that method",
             Self::AskRunning => "An ask already runs in this conversation",
+            Self::ConversationFull => "This conversation has had as many asks as it may",
             Self::IdempotencyKeyReused => "This idempotency key was used for another request",
             Self::TicketExpired => "The ticket has expired",
             Self::TicketLost => "The ticket was lost when the service restarted",

@@ -145,6 +145,14 @@ fn audit_lines_agree_and_no_log_holds_a_question_a_token_or_a_row() {
     let asked = stack.ask(&["--json", question]);
     let token = stack.token("carol");
     stack.ask(&["What is our customer satisfaction score for support?"]);
+    crate::stack::wait(std::time::Duration::from_secs(10), "both asks have their lines", || {
+        stack
+            .service_log()
+            .lines()
+            .filter(|line| line.starts_with("audit ") || line.starts_with("gap "))
+            .count()
+            == 3
+    });
     let (service, executor) = (stack.service_log(), stack.executor_log());
     let line = |log: &str, prefix: &str| -> Vec<Value> {
         log.lines()
@@ -236,4 +244,77 @@ fn a_deadline_of_the_ask_breaks_its_run_off() {
         state["status"] == "finished"
     });
     assert_eq!(state["terminal"]["kind"], "max_steps", "{state}");
+}
+
+#[test]
+fn a_stream_that_has_lived_long_enough_ends_between_frames_and_goes_on_where_it_was() {
+    let settings = [("DAS_ASK_MAX_STREAM_AGE_S", "1"), ("ASK_DEVSTACK_TURN_DELAY_MS", "3000")];
+    let stack = Stack::up("aged", &settings);
+    let token = stack.token("carol");
+    let ticket = stack.begin(&token, "How many support tickets are there?");
+    let mut stream = stack.open_stream(&token, &ticket);
+    read_head(&mut stream);
+    let mut text = Vec::new();
+    while let Some(chunk) = read_chunk(&mut stream) {
+        text.extend(chunk);
+    }
+    let text = String::from_utf8(text).unwrap();
+    assert!(!text.contains("event: done") && text.ends_with("\n\n"), "{text}");
+    let last = text.trim_end().rsplit("\n\n").next().unwrap();
+    assert!(last.starts_with("retry: "), "{last}");
+    // The command line comes back for the rest, and has everything once.
+    let watched = stack.ask(&["watch", "--json", &ticket]);
+    let seqs: Vec<u64> = watched.events().iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
+    assert_eq!(watched.event("done")["outcome"], "answer");
+}
+
+#[test]
+fn a_ticket_from_before_a_restart_is_told_apart_for_its_owner_alone() {
+    let stack = Stack::up("lost", &[("DAS_ASK_ID_KEY", "a key that outlives the process")]);
+    let (carol, alice) = (stack.token("carol"), stack.token("alice"));
+    let ticket = stack.begin(&carol, "How many support tickets are there?");
+    let second = SecondService::beside(&stack);
+    let path = format!("{}/v1/asks/{ticket}", second.base);
+    let get = |token: &str| call("GET", &path, &format!("Authorization: Bearer {token}\r\n"), "");
+    let lost = get(&carol);
+    assert_eq!((lost.status, lost.json()["code"].as_str()), (410, Some("ticket_lost")));
+    assert_eq!(get(&alice).status, 404);
+}
+
+/// Another process of the service with the settings of the first, as after a restart.
+struct SecondService {
+    process: std::process::Child,
+    base: String,
+}
+
+impl SecondService {
+    #[expect(clippy::unwrap_used, reason = "a test says by failing")]
+    fn beside(stack: &Stack) -> Self {
+        let environment = std::fs::read(format!("/proc/{}/environ", stack.service_pid())).unwrap();
+        let environment = String::from_utf8(environment).unwrap();
+        let settings = environment.split('\0').filter_map(|pair| pair.split_once('='));
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        // Processes are told apart by the second of their start.
+        std::thread::sleep(std::time::Duration::from_millis(1_100));
+        let process = std::process::Command::new(crate::stack::programs().join("ask-service"))
+            .env_clear()
+            .envs(settings)
+            .env("DAS_ASK_PORT", port.to_string())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        crate::stack::wait(std::time::Duration::from_secs(20), "the second service listens", || {
+            std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        Self { process, base: format!("http://127.0.0.1:{port}") }
+    }
+}
+
+impl Drop for SecondService {
+    fn drop(&mut self) {
+        crate::stack::signal("TERM", self.process.id());
+        self.process.wait().ok();
+    }
 }

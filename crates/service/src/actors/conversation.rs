@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::directory::TicketHandle;
 use super::idempotency::Kept;
 use super::parts::RunParts;
-use super::quota::{Held, QuotaExceeded, Resource};
+use super::quota::{Held, Resource};
 use super::supervisor::{RunPlan, Supervisor};
 use super::ticket::{Attach, Ticket};
 use super::{Refused, Shared, owner_key};
@@ -116,11 +116,11 @@ impl Conversation {
         ctx: &Context<Self>,
     ) -> Result<ask_contract::Ticket, Refused> {
         if self.asks >= self.shared.settings.quotas.turns {
-            return Err(QuotaExceeded::Turns.into());
+            return Err(Refused::Full);
         }
-        self.shared.quota.spend(&self.owner)?;
         let running = self.shared.quota.take(&self.owner, Resource::Running)?;
         let retained = self.shared.quota.take(&self.owner, Resource::Ticket)?;
+        self.shared.quota.spend(&self.owner)?;
         let now = self.shared.clock.now();
         let ticket_id = self.shared.mint.ticket(&owner_key(&self.owner))?;
         self.remember_last();

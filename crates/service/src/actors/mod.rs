@@ -60,6 +60,9 @@ pub(crate) enum Refused {
     /// An ask runs in it.
     #[error("an ask runs in this conversation")]
     Running,
+    /// The conversation has had as many asks as it may.
+    #[error("this conversation has had as many asks as it may")]
+    Full,
     /// Someone has too much.
     #[error(transparent)]
     Quota(#[from] QuotaExceeded),

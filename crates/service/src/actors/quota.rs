@@ -15,9 +15,6 @@ pub(crate) enum QuotaExceeded {
     /// The caller has too many open conversations.
     #[error("too many open conversations")]
     Conversations,
-    /// The conversation has had as many asks as it may.
-    #[error("this conversation has had as many asks as it may; open another")]
-    Turns,
     /// The caller has too many retained tickets.
     #[error("too many retained tickets")]
     Tickets,
@@ -26,7 +23,7 @@ pub(crate) enum QuotaExceeded {
     Running,
     /// The caller asks too often.
     #[error("too many asks in too short a time")]
-    Rate,
+    Rate(Allowance),
     /// All callers together have too many running asks.
     #[error("the service runs as many asks as it can")]
     Everyone,
@@ -104,7 +101,8 @@ impl Quota {
         let current = counts.window.filter(|(began, _)| now.duration_since(*began) < self.limits.rate_window);
         let (began, spent) = current.unwrap_or((now, 0));
         if spent >= self.limits.rate_asks {
-            return Err(QuotaExceeded::Rate);
+            drop(counts);
+            return Err(QuotaExceeded::Rate(self.allowance(owner)));
         }
         counts.window = Some((began, spent + 1));
         Ok(())
@@ -209,7 +207,9 @@ mod tests {
         let _place = quota.take(&owner("a"), Resource::Ticket).unwrap();
         assert_eq!(quota.allowance(&owner("a")).left, 2);
         assert!(quota.spend(&owner("a")).is_ok() && quota.spend(&owner("a")).is_ok());
-        assert_eq!(quota.spend(&owner("a")), Err(QuotaExceeded::Rate));
+        assert!(
+            matches!(quota.spend(&owner("a")), Err(QuotaExceeded::Rate(allowance)) if allowance.left == 0)
+        );
         assert_eq!(quota.spend(&owner("b")), Ok(()), "another caller's window is another");
         let allowance = quota.allowance(&owner("a"));
         assert_eq!((allowance.quota, allowance.window_s, allowance.left), (2, 60, 0));

@@ -220,7 +220,16 @@ impl Writer {
     fn end(&mut self, terminal: Terminal) -> Result<(), Rejected> {
         let now = self.shared.clock.now();
         let record = AskRecord::of(&terminal, &self.life);
+        let failure = match &terminal {
+            Terminal::Error(failure) if failure.kind != ErrorKind::Cancelled => Some(failure.clone()),
+            Terminal::Error(_) | Terminal::Answer(_) | Terminal::Abstention(_) | Terminal::Refusal(_) => None,
+        };
         self.life.end(terminal, now)?;
+        if let Some(failure) = failure {
+            // The detail is a sentence of ours: it holds nothing that a model, a tool or a person said.
+            let ticket = &self.life.spec().ticket;
+            tracing::warn!(ticket.id = %ticket, error.kind = ?failure.kind, error.detail = %failure.detail, "a run failed");
+        }
         self.shared.audit.ask(&record, &self.life, &self.oid, &self.owner_key, now);
         self.wake_readers();
         Ok(())

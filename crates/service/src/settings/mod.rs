@@ -150,6 +150,9 @@ impl Settings {
 
 /// The environment over an env file, if one is named.
 ///
+/// A line of the file is `NAME=value`, with the value as it stands to the end of the line, quotes around the whole of it
+/// taken off; blank lines and those that begin with `#` say nothing. So a file of a container engine works as it is.
+///
 /// # Errors
 ///
 /// When the file can't be read or a line of it is no setting.
@@ -157,11 +160,9 @@ pub fn environment(file: Option<&Path>) -> Result<Source, SettingError> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     if let Some(path) = file {
         let name = path.display().to_string();
-        let lines =
-            dotenvy::from_path_iter(path).map_err(|err| invalid(name.clone(), env_file_fault(&err)))?;
-        for line in lines {
-            pairs.push(line.map_err(|err| invalid(name.clone(), env_file_fault(&err)))?);
-        }
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| SettingError::File { name: name.clone(), source })?;
+        pairs.extend(env_lines(&name, &text)?);
     }
     pairs.extend(
         std::env::vars_os()
@@ -170,13 +171,26 @@ pub fn environment(file: Option<&Path>) -> Result<Source, SettingError> {
     Ok(pairs.into_iter().collect())
 }
 
-/// What is wrong with an env file, without the line: it may hold a secret.
-const fn env_file_fault(err: &dotenvy::Error) -> &'static str {
-    if matches!(err, dotenvy::Error::Io(_)) {
-        "the file can't be read"
-    } else {
-        "a line of it is not NAME=value"
+fn env_lines(file: &str, text: &str) -> Result<Vec<(String, String)>, SettingError> {
+    let mut pairs = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let is_name = |name: &str| name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        // The line itself is not shown: it may hold a secret.
+        let Some((name, value)) = line.strip_prefix("export ").unwrap_or(line).split_once('=') else {
+            return Err(invalid(file, format!("line {} is not NAME=value", number + 1)));
+        };
+        if name.is_empty() || !is_name(name) {
+            return Err(invalid(file, format!("line {} is not NAME=value", number + 1)));
+        }
+        let value = value.trim();
+        let quoted = |quote| value.strip_prefix(quote).and_then(|rest: &str| rest.strip_suffix(quote));
+        pairs.push((name.to_owned(), quoted('"').or_else(|| quoted('\'')).unwrap_or(value).to_owned()));
     }
+    Ok(pairs)
 }
 
 fn policy(source: &Source) -> Result<Policy, SettingError> {
@@ -347,6 +361,23 @@ mod tests {
         let err = with(&[("DAS_LLM_PROTOCOL", "openai")]).unwrap_err().to_string();
         assert!(err.starts_with("DAS_LLM_ACCEPT_DEGRADED"), "{err}");
         assert!(with(&[("DAS_LLM_PROTOCOL", "openai"), ("DAS_LLM_ACCEPT_DEGRADED", "true")]).is_ok());
+    }
+
+    #[test]
+    fn an_env_file_is_read_as_it_stands() {
+        let text = "# a comment\n\nDAS_MODEL=m # not one\nexport DAS_EFFORT='low'\nDAS_SOURCES=[{\"name\":\"a\",\"kind\":\"b\"}]\nEMPTY=\n";
+        let lines = env_lines("file", text).unwrap();
+        let expected = [
+            ("DAS_MODEL", "m # not one"),
+            ("DAS_EFFORT", "low"),
+            ("DAS_SOURCES", "[{\"name\":\"a\",\"kind\":\"b\"}]"),
+            ("EMPTY", ""),
+        ];
+        assert_eq!(lines, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        for (text, line) in [("A=1\ncanary", 2), ("=canary", 1), ("a b=canary", 1)] {
+            let err = env_lines("file", text).unwrap_err().to_string();
+            assert!(err.contains(&format!("line {line} ")) && !err.contains("canary"), "{err}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::{ApiError, State};
-use crate::actors::{Fingerprint, Kept, Once};
+use crate::actors::{Allowance, Fingerprint, Kept, Once};
 
 const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 const REPLAYED: &str = "Idempotency-Replayed";
@@ -45,13 +45,18 @@ pub(super) async fn created<T: Serialize, F: Future<Output = Result<T, ApiError>
 fn respond(state: &State, owner: &Owner, status: StatusCode) -> HttpResponseBuilder {
     let allowance = state.house.allowance(owner);
     let mut response = HttpResponse::build(status);
+    for header in rate_headers(&allowance) {
+        response.insert_header(header);
+    }
     response
-        .insert_header((
-            "RateLimit-Policy",
-            format!("\"asks\";q={};w={}", allowance.quota, allowance.window_s),
-        ))
-        .insert_header(("RateLimit", format!("\"asks\";r={};t={}", allowance.left, allowance.reset_s)));
-    response
+}
+
+/// How much a caller may still ask, as headers.
+pub(super) fn rate_headers(allowance: &Allowance) -> [(&'static str, String); 2] {
+    [
+        ("RateLimit-Policy", format!("\"asks\";q={};w={}", allowance.quota, allowance.window_s)),
+        ("RateLimit", format!("\"asks\";r={};t={}", allowance.left, allowance.reset_s)),
+    ]
 }
 
 fn key(request: &HttpRequest) -> Result<Option<String>, ApiError> {

@@ -7,25 +7,31 @@ use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpResponse, ResponseError};
 use ask_contract::{PROBLEM_MEDIA_TYPE, Problem, ProblemCode};
 
-use crate::actors::{QuotaExceeded, Refused};
+use super::once::rate_headers;
+use crate::actors::{Allowance, QuotaExceeded, Refused};
 
 /// Seconds after which a caller who has too much may try again.
-const TRY_AGAIN_S: u16 = 2;
+const TRY_AGAIN_S: u64 = 2;
 
 /// An error as the caller sees it.
 #[derive(Debug)]
 pub(crate) struct ApiError {
-    problem: Problem,
-    retry_after_s: Option<u16>,
+    problem: Box<Problem>,
+    retry_after_s: Option<u64>,
+    allowance: Option<Allowance>,
 }
 
 impl ApiError {
     pub(crate) fn new(code: ProblemCode) -> Self {
-        Self { problem: Problem::new(code), retry_after_s: None }
+        Self { problem: Box::new(Problem::new(code)), retry_after_s: None, allowance: None }
     }
 
     pub(crate) fn with_detail(code: ProblemCode, detail: impl Into<String>) -> Self {
-        Self { problem: Problem::new(code).with_detail(detail), retry_after_s: None }
+        Self {
+            problem: Box::new(Problem::new(code).with_detail(detail)),
+            retry_after_s: None,
+            allowance: None,
+        }
     }
 
     fn and_try_again(mut self) -> Self {
@@ -59,6 +65,7 @@ impl ResponseError for ApiError {
             ProblemCode::NotFound
             | ProblemCode::MethodNotAllowed
             | ProblemCode::AskRunning
+            | ProblemCode::ConversationFull
             | ProblemCode::IdempotencyKeyReused
             | ProblemCode::TicketExpired
             | ProblemCode::TicketLost
@@ -69,11 +76,16 @@ impl ResponseError for ApiError {
             | ProblemCode::Unavailable
             | ProblemCode::Internal => {}
         }
+        if let Some(allowance) = &self.allowance {
+            rate_headers(allowance).into_iter().for_each(|header| {
+                response.insert_header(header);
+            });
+        }
         if let Some(seconds) = self.retry_after_s {
             response.insert_header((header::RETRY_AFTER, HeaderValue::from(seconds)));
         }
         // A problem is plain data; were it ever not, an empty body with the right status is left.
-        response.body(serde_json::to_vec(&self.problem).unwrap_or_default())
+        response.body(serde_json::to_vec(self.problem.as_ref()).unwrap_or_default())
     }
 }
 
@@ -82,16 +94,27 @@ impl From<Refused> for ApiError {
         match refused {
             Refused::NotFound => Self::new(ProblemCode::NotFound),
             Refused::Running => Self::new(ProblemCode::AskRunning),
+            Refused::Full => Self::new(ProblemCode::ConversationFull),
             Refused::Quota(exceeded) => {
                 let code = match exceeded {
                     QuotaExceeded::Conversations
-                    | QuotaExceeded::Turns
                     | QuotaExceeded::Tickets
                     | QuotaExceeded::Running
-                    | QuotaExceeded::Rate => ProblemCode::TooManyRequests,
+                    | QuotaExceeded::Rate(_) => ProblemCode::TooManyRequests,
                     QuotaExceeded::Everyone => ProblemCode::Unavailable,
                 };
-                Self::with_detail(code, exceeded.to_string()).and_try_again()
+                let error = Self::with_detail(code, exceeded.to_string()).and_try_again();
+                match exceeded {
+                    QuotaExceeded::Rate(allowance) => Self {
+                        retry_after_s: Some(allowance.reset_s.max(1)),
+                        allowance: Some(allowance),
+                        ..error
+                    },
+                    QuotaExceeded::Conversations
+                    | QuotaExceeded::Tickets
+                    | QuotaExceeded::Running
+                    | QuotaExceeded::Everyone => error,
+                }
             }
             Refused::Closing => Self::with_detail(ProblemCode::Unavailable, "shutting down").and_try_again(),
             Refused::NoId(err) => {
