@@ -62,7 +62,8 @@ impl Exit {
     pub(crate) fn of_call(err: &CallError) -> Self {
         match err {
             CallError::Rejected(rejection) => Self::of_status(rejection.status),
-            CallError::Unreachable(_)
+            CallError::NoToken(_)
+            | CallError::Unreachable(_)
             | CallError::Lost(_)
             | CallError::TimedOut(_)
             | CallError::TooLarge { .. }
@@ -74,7 +75,9 @@ impl Exit {
     pub(crate) fn of_stream(err: &StreamError) -> Self {
         match err {
             StreamError::Rejected(rejection) => Self::of_status(rejection.status),
-            StreamError::NotAStream { .. } | StreamError::Lost { .. } => Self::NoAccess,
+            StreamError::NoToken(_) | StreamError::NotAStream { .. } | StreamError::Lost { .. } => {
+                Self::NoAccess
+            }
             StreamError::TooLong(_) | StreamError::Malformed(_) => Self::Error,
         }
     }

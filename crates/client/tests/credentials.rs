@@ -1,5 +1,7 @@
 //! Tokens that change while a client works: refused, renewed, and at their end.
 
+#![expect(clippy::unwrap_used, reason = "a test says by failing")]
+
 #[cfg(test)]
 mod support;
 

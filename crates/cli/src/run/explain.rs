@@ -14,6 +14,7 @@ pub(super) fn call(err: &CallError, base: &Base) -> String {
         CallError::Rejected(rejection) => rejected(rejection),
         CallError::Unreachable(_) => format!("can't reach the service at {base}: {}", causes(err)),
         CallError::Malformed(_) => format!("what answers at {base} is no ask service: {}", causes(err)),
+        CallError::NoToken(_) => format!("no one is signed in: {}", causes(err)),
         CallError::Lost(_) | CallError::TimedOut(_) | CallError::TooLarge { .. } => {
             format!("{} ({base})", chain(err))
         }
@@ -24,7 +25,8 @@ pub(super) fn call(err: &CallError, base: &Base) -> String {
 pub(super) fn stream(err: &StreamError) -> String {
     match err {
         StreamError::Rejected(rejection) => rejected(rejection),
-        StreamError::NotAStream { .. }
+        StreamError::NoToken(_)
+        | StreamError::NotAStream { .. }
         | StreamError::TooLong(_)
         | StreamError::Malformed(_)
         | StreamError::Lost { .. } => chain(err),
