@@ -17,7 +17,7 @@ STACK := ask-service ask-executor ask-devstack ask-cli
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(TARGET)/release
 
-.PHONY: help ask ask-serve conformance-ask gateway-streams test lint doctor schemas build
+.PHONY: help ask ask-serve conformance-ask conformance-executor gateway-streams test lint doctor schemas build
 
 help: ## what can be typed
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -34,6 +34,10 @@ ask-serve: build ## keep the sample stack up until Ctrl-C; `make ask` then uses 
 conformance-ask: build ## the contract as executable assertions: direct and through three gateways
 	@$(CARGO) build --quiet --release -p ask-conformance
 	@scripts/conformance.py $(ARGS)
+
+conformance-executor: build ## the executor's own contract, over MCP and REST
+	@$(CARGO) build --quiet --release -p ask-conformance
+	@scripts/conformance-executor.py $(ARGS)
 
 gateway-streams: build ## streams through the three gateways: quiet, cut, flooded, at their defaults
 	@scripts/gateway-streams.py
