@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Holds the service to its contract, directly and through nginx, Caddy and HAProxy as deploy/ configures them.
 
-    scripts/conformance.py [--only-direct] [options of ask-conformance]
+    scripts/conformance.py [--only-direct | --defaults] [options of ask-conformance]
 
 Each address gets a sample stack of its own. `--behaviour` also judges the model behind the service: the demo analyst, or a
-real one when ASK_LLM=real and the DAS_LLM_ settings name it. Exit code 0 when every check passed everywhere.
+real one when ASK_LLM=real and the DAS_LLM_ settings name it. `--defaults` takes each gateway with nothing but a proxy rule
+instead, to see what fails there. Exit code 0 when every check passed everywhere.
 """
 
 import concurrent.futures
@@ -36,13 +37,13 @@ def settings():
     return chosen
 
 
-def judge(target, args, folder):
+def judge(target, args, folder, config):
     """Runs the harness against one address; its last lines and its verdict."""
     with contextlib.ExitStack() as running:
         stack = running.enter_context(Stack(folder / target / "stack", settings()))
         base = None
         if target != "direct":
-            door = gateway.Gateway(target, stack, folder / target, gateway.deployed(target))
+            door = gateway.Gateway(target, stack, folder / target, config(target))
             base = running.enter_context(door).base
         env = {**os.environ, **stack.environment(base), "ASK_MAX_EVENTS": SETTINGS["DAS_ASK_MAX_EVENTS"]}
         command = [programs() / "ask-conformance", "--max-events", SETTINGS["DAS_ASK_MAX_EVENTS"], *args]
@@ -55,7 +56,10 @@ def judge(target, args, folder):
 
 def main():
     args = sys.argv[1:]
-    targets = ["direct", *gateway.NAMES]
+    targets, config = ["direct", *gateway.NAMES], gateway.deployed
+    if "--defaults" in args:
+        args.remove("--defaults")
+        targets, config = gateway.NAMES, gateway.plain
     if "--only-direct" in args:
         args.remove("--only-direct")
         targets = ["direct"]
@@ -66,7 +70,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ask-conformance-") as name:
         folder = pathlib.Path(name)
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            verdicts = list(pool.map(lambda target: (target, *judge(target, args, folder)), targets))
+            verdicts = list(pool.map(lambda target: (target, *judge(target, args, folder, config)), targets))
     failed = False
     for target, code, said in verdicts:
         failed |= code != 0
