@@ -10,7 +10,7 @@ pub(crate) struct Fault {
     pub(crate) check: &'static str,
 }
 
-const fn fault(name: &'static str, wrong: &'static str, check: &'static str) -> Fault {
+pub(crate) const fn fault(name: &'static str, wrong: &'static str, check: &'static str) -> Fault {
     Fault { name, wrong, check }
 }
 

@@ -8,6 +8,7 @@
 )]
 
 mod cli;
+mod executor;
 mod faults;
 mod judged;
 mod mini;

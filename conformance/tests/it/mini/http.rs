@@ -32,25 +32,31 @@ pub(crate) struct Response {
 }
 
 pub(super) async fn serve(mini: Rc<Mini>, mut conn: TcpStream) {
-    let Some(request) = read(&mini, &mut conn).await else { return };
+    let most = if mini.is("large-bodies-taken") { usize::MAX } else { MAX_BODY };
+    let Some(request) = read(most, &mut conn).await else { return };
     let (_reader, mut writer) = conn.split();
     if let Some(response) = routes::route(&mini, &request, &mut writer).await {
-        let mut wire = format!("HTTP/1.1 {} Status\r\nConnection: close\r\n", response.status).into_bytes();
-        for (name, value) in &response.headers {
-            wire.extend(format!("{name}: {value}\r\n").bytes());
-        }
-        if response.status != 204 || !response.body.is_empty() {
-            wire.extend(format!("Content-Length: {}\r\n", response.body.len()).bytes());
-        }
-        wire.extend(b"\r\n");
-        wire.extend(&response.body);
-        // A client that has left is no concern of a server's.
-        let _gone = writer.write_all(&wire).await;
+        answer(&mut writer, &response).await;
     }
     let _gone = writer.shutdown().await;
 }
 
-async fn read(mini: &Mini, conn: &mut TcpStream) -> Option<Request> {
+/// Writes an answer; a client that has left is no concern of a server's.
+pub(crate) async fn answer(writer: &mut (impl tokio::io::AsyncWrite + Unpin), response: &Response) {
+    let mut wire = format!("HTTP/1.1 {} Status\r\nConnection: close\r\n", response.status).into_bytes();
+    for (name, value) in &response.headers {
+        wire.extend(format!("{name}: {value}\r\n").bytes());
+    }
+    if response.status != 204 || !response.body.is_empty() {
+        wire.extend(format!("Content-Length: {}\r\n", response.body.len()).bytes());
+    }
+    wire.extend(b"\r\n");
+    wire.extend(&response.body);
+    let _gone = writer.write_all(&wire).await;
+}
+
+/// Reads a request whole; of one with a body over `most` bytes only that it was too large.
+pub(crate) async fn read(most: usize, conn: &mut TcpStream) -> Option<Request> {
     let mut buffer = Vec::new();
     let mut request = loop {
         let mut slots = [httparse::EMPTY_HEADER; 64];
@@ -76,7 +82,7 @@ async fn read(mini: &Mini, conn: &mut TcpStream) -> Option<Request> {
         }
     };
     let length: usize = request.header("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
-    if length > MAX_BODY && !mini.is("large-bodies-taken") {
+    if length > most {
         // Read and thrown away, so that the client gets to read the answer.
         let mut left = length - buffer.len();
         let mut sink = vec![0; 64 * 1024];

@@ -5,8 +5,8 @@
 
 mod agent;
 mod answer;
-mod http;
-mod issuer;
+pub(crate) mod http;
+pub(crate) mod issuer;
 mod log;
 mod model;
 mod redact;
@@ -55,9 +55,20 @@ pub(crate) struct Ticket {
     pub(crate) streams: Cell<usize>,
 }
 
+/// The one way, if any, in which something here is wrong.
+#[derive(Clone, Copy)]
+pub(crate) struct Wrong(pub(crate) Option<&'static str>);
+
+impl Wrong {
+    /// Whether it is wrong in that way.
+    pub(crate) fn is(self, fault: &str) -> bool {
+        self.0 == Some(fault)
+    }
+}
+
 /// The whole service.
 pub(crate) struct Mini {
-    fault: Option<&'static str>,
+    pub(crate) wrong: Wrong,
     pub(crate) base: String,
     pub(crate) issuer: Issuer,
     pub(crate) model: Model,
@@ -82,7 +93,7 @@ impl Mini {
             std::fs::write(directory.join(file), "").unwrap();
         }
         let mini = Rc::new(Self {
-            fault,
+            wrong: Wrong(fault),
             issuer: Issuer::new(&base),
             base,
             model: Model::default(),
@@ -107,7 +118,7 @@ impl Mini {
 
     /// Whether it is wrong in that way.
     pub(crate) fn is(&self, fault: &str) -> bool {
-        self.fault == Some(fault)
+        self.wrong.is(fault)
     }
 
     /// Appends a line to one of the two logs.

@@ -84,7 +84,7 @@ pub(super) async fn route(
     if mini.is("cancel-needs-no-bearer") && parts.last() == Some(&"cancel") && authorization.is_none() {
         return Some(json_response(202, &json!({"ticket": parts.get(2), "finished": true})));
     }
-    let caller = match mini.issuer.check(mini, authorization.as_deref()) {
+    let caller = match mini.issuer.check(mini.wrong, authorization.as_deref()) {
         Ok(caller) => caller,
         Err(status) => return Some(problem(mini, status, "no valid bearer")),
     };
