@@ -111,7 +111,7 @@ impl Turn<'_> {
             .collect();
         match self.run(&queries, &entities) {
             Ok(results) => Next::Conclude(combined(&readings, &results, self.facts)),
-            Err(next) => next,
+            Err(next) => *next,
         }
     }
 

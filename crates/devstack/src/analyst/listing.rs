@@ -64,7 +64,7 @@ impl Turn<'_> {
         };
         let results = match self.run(&[query], &listing.entities) {
             Ok(results) => results,
-            Err(next) => return next,
+            Err(next) => return *next,
         };
         Next::Conclude(told(listing, results.first().copied().unwrap_or(&Value::Null), self.tools.catalog()))
     }

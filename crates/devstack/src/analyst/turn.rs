@@ -172,8 +172,7 @@ impl Turn<'_> {
     }
 
     /// The results of statements, or what to do to get them.
-    #[expect(clippy::result_large_err, reason = "the error is the next thing to do, made once a turn")]
-    pub(super) fn run(&self, queries: &[Query], entities: &[String]) -> Result<Vec<&Value>, Next> {
+    pub(super) fn run(&self, queries: &[Query], entities: &[String]) -> Result<Vec<&Value>, Box<Next>> {
         let mut calls = Vec::new();
         let mut results = Vec::new();
         for query in queries {
@@ -181,7 +180,7 @@ impl Turn<'_> {
                 Some(ran) if !ran.is_error => results.push(&ran.result),
                 Some(failed) => {
                     let text = format!("The statement for this does not run: {}", failed.message());
-                    return Err(Next::Conclude(Conclusion::cannot(text, Vec::new())));
+                    return Err(Box::new(Next::Conclude(Conclusion::cannot(text, Vec::new()))));
                 }
                 None => calls
                     .extend(self.tools.call("run_query", json!({"sql": query.sql, "source": query.source}))),
@@ -191,6 +190,6 @@ impl Turn<'_> {
             return Ok(results);
         }
         calls.extend(lookup::unread(entities, self.exchange, &self.tools, self.facts));
-        Err(Next::Call(calls))
+        Err(Box::new(Next::Call(calls)))
     }
 }
