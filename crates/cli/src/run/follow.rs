@@ -43,14 +43,14 @@ impl Following {
 }
 
 /// What happens next.
-#[expect(clippy::large_enum_variant, reason = "it lives for one turn of the loop")]
 enum Next {
     Left,
     Cancelled(Result<CancelReceipt, CallError>),
     Overdue,
     Tick,
     Notice(Notice),
-    Event(Result<Option<Received>, StreamError>),
+    Event(Box<Received>),
+    Over(Option<Box<StreamError>>),
 }
 
 /// A cancel under way.
@@ -86,7 +86,11 @@ pub(super) async fn follow(desk: &mut Desk, following: Following) -> Exit {
             Some(cancelled) = &mut cancelling.call => Next::Cancelled(cancelled),
             Some(()) = &mut cancelling.overdue => Next::Overdue,
             Some(notice) = notices.recv() => Next::Notice(notice),
-            event = events.next() => Next::Event(event),
+            event = events.next() => match event {
+                Ok(Some(received)) => Next::Event(Box::new(received)),
+                Ok(None) => Next::Over(None),
+                Err(err) => Next::Over(Some(Box::new(err))),
+            },
             _ = ticks.tick(), if desk.screen.progress.turns() => Next::Tick,
         };
         match next {
@@ -106,9 +110,9 @@ pub(super) async fn follow(desk: &mut Desk, following: Following) -> Exit {
                 return left(desk, &left_behind(&ticket));
             }
             Next::Overdue => return left(desk, &left_behind(&ticket)),
-            Next::Event(Ok(Some(received))) => {
+            Next::Event(received) => {
                 let done = received.is_done();
-                match show(desk, received) {
+                match show(desk, *received) {
                     Ok(told) => ending = ending.or(told),
                     Err(Closed(exit)) => {
                         abandon(desk, &ticket, own && !done).await;
@@ -116,8 +120,7 @@ pub(super) async fn follow(desk: &mut Desk, following: Following) -> Exit {
                     }
                 }
             }
-            Next::Event(Ok(None)) => return settle(desk, &ticket, ending, None).await,
-            Next::Event(Err(err)) => return settle(desk, &ticket, ending, Some(err)).await,
+            Next::Over(err) => return settle(desk, &ticket, ending, err.map(|err| *err)).await,
         }
     }
 }
