@@ -20,7 +20,7 @@ impl Turn<'_> {
         }
         let mut found = definition::asked_for(question, self.facts, self.memory);
         if found.is_empty() {
-            let calls = lookup::meeting(&[Need::Search(topic.join(" "))], &self.tools, self.facts);
+            let calls = lookup::last(&self.tools, self.facts, topic, topic);
             if !calls.is_empty() {
                 return Next::Call(calls);
             }

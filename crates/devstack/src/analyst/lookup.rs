@@ -14,6 +14,12 @@ use crate::model::dialogue::{Asked, Call};
 /// Hits and tables whose details are read at once.
 const AT_ONCE: usize = 12;
 
+/// Words in one search of the catalog.
+const WORDS_A_SEARCH: usize = 3;
+
+/// Searches made at once for one list of words.
+const MOST_SEARCHES: usize = 4;
+
 /// The tools on offer, by their own names.
 #[derive(Debug)]
 pub(crate) struct Tools<'asked>(&'asked Asked);
@@ -52,7 +58,7 @@ impl<'asked> Tools<'asked> {
 }
 
 /// The first look at sources, tables and catalog, as far as nothing was looked up for this question.
-pub(crate) fn first(tools: &Tools<'_>, facts: &Facts, exchange: &Exchange, topic: &str) -> Vec<Call> {
+pub(crate) fn first(tools: &Tools<'_>, facts: &Facts, exchange: &Exchange, topic: &[String]) -> Vec<Call> {
     let mut calls = Vec::new();
     if facts.sources.is_empty() && !facts.has_done("list_sources", "") {
         calls.extend(tools.call("list_sources", json!({})));
@@ -62,8 +68,9 @@ pub(crate) fn first(tools: &Tools<'_>, facts: &Facts, exchange: &Exchange, topic
         calls.extend(tools.call("list_tables", json!({})));
     }
     let searched = exchange.observations.iter().any(|observation| observation.tool == "search_metadata");
-    if !searched && !topic.is_empty() && !facts.has_done("search_metadata", topic) {
-        calls.extend(tools.call("search_metadata", json!({"query": topic})));
+    if !searched {
+        let needs: Vec<Need> = pieces(topic).into_iter().map(Need::Search).collect();
+        calls.extend(meeting(&needs, tools, facts));
     }
     calls
 }
@@ -151,10 +158,25 @@ pub(crate) fn said_around(tools: &Tools<'_>, facts: &Facts, table: &str) -> Vec<
 
 /// The searches for a question of which some words are explained by nothing.
 pub(crate) fn searches(words: &[String], topic: &[String]) -> Vec<String> {
-    let mut searches = vec![topic.join(" "), words.join(" ")];
-    searches.dedup();
-    searches.retain(|query| !query.is_empty());
+    let mut searches = pieces(topic);
+    for piece in pieces(words) {
+        if !searches.contains(&piece) {
+            searches.push(piece);
+        }
+    }
     searches
+}
+
+/// Words cut into searches of few words each, so that none of them is the question itself.
+pub(crate) fn pieces(words: &[String]) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    for piece in words.chunks(WORDS_A_SEARCH).take(MOST_SEARCHES) {
+        let piece = piece.join(" ");
+        if !pieces.contains(&piece) {
+            pieces.push(piece);
+        }
+    }
+    pieces
 }
 
 /// The details of entities that an answer rests on and that were not read for this very question.

@@ -114,7 +114,7 @@ impl Turn<'_> {
         if let Some(refused) = self.refused().or_else(|| self.closed()) {
             return Next::Conclude(refused);
         }
-        let calls = lookup::first(&self.tools, self.facts, self.exchange, &topic.join(" "));
+        let calls = lookup::first(&self.tools, self.facts, self.exchange, &topic);
         if !calls.is_empty() {
             return Next::Call(calls);
         }

@@ -142,3 +142,16 @@ fn orders_to_change_something_run_nothing() {
         assert_eq!(ended.turns, 1);
     }
 }
+
+#[test]
+fn no_search_has_more_words_than_a_term() {
+    for mut desk in [Desk::new(), Desk::new().without_grounding()] {
+        let ended = desk
+            .ask("What is our customer satisfaction score for support tickets in the onboarding programme?");
+        assert_eq!(ended.kind, "cannot_answer");
+        assert!(ended.searched.iter().all(|term| term.split(' ').count() <= 3), "{:?}", ended.searched);
+        for query in desk.searches() {
+            assert!(query.split(' ').count() <= 3, "{query}");
+        }
+    }
+}

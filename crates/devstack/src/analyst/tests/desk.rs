@@ -143,6 +143,16 @@ impl Desk {
         panic!("{question}: no end");
     }
 
+    /// What the catalog was searched for by the analyst itself.
+    pub(super) fn searches(&self) -> Vec<String> {
+        let calls = self.turns.iter().flat_map(|turn| match turn {
+            Turn::Assistant { calls, .. } => calls.as_slice(),
+            Turn::User(_) | Turn::Result { .. } => &[],
+        });
+        let queries = calls.filter(|call| call.name.ends_with("search_metadata"));
+        queries.map(|call| call.args["query"].as_str().unwrap().to_owned()).collect()
+    }
+
     /// One figure of plain SQL over the same files.
     pub(super) fn plain(&self, sql: &str) -> f64 {
         self.connection.query_row(sql, [], |row| row.get(0)).unwrap()
