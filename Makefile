@@ -17,7 +17,7 @@ STACK := ask-service ask-executor ask-devstack ask-cli
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(TARGET)/release
 
-.PHONY: help ask ask-serve conformance-ask conformance-executor gateway-streams test lint doctor schemas build
+.PHONY: help ask ask-serve conformance-ask conformance-executor gateway-streams interop test lint doctor schemas build
 
 help: ## what can be typed
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -41,6 +41,9 @@ conformance-executor: build ## the executor's own contract, over MCP and REST
 
 gateway-streams: build ## streams through the three gateways: quiet, cut, flooded, at their defaults
 	@scripts/gateway-streams.py
+
+interop: build ## each wire against software of others: ARGS="identity clients" for some of the parts
+	@scripts/interop.py $(ARGS)
 
 test: ## every test, with a summary at the end
 	@scripts/test.sh
