@@ -24,6 +24,11 @@ impl Addresses {
         self.under("/discovery/v2.0/keys")
     }
 
+    /// Where a browser goes to sign in, and comes back from with a code.
+    pub fn authorize_url(&self) -> String {
+        self.under("/oauth2/v2.0/authorize")
+    }
+
     /// Where grants are exchanged for tokens.
     pub fn token_url(&self) -> String {
         self.under("/oauth2/v2.0/token")

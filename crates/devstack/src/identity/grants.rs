@@ -188,7 +188,7 @@ impl Grants {
 }
 
 /// 256 random bits.
-fn secret() -> Result<String, GrantError> {
+pub(crate) fn secret() -> Result<String, GrantError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|_no_randomness| GrantError::ServerError)?;
     Ok(BASE64URL_NOPAD.encode(&bytes))

@@ -96,11 +96,14 @@ impl Issuer {
             "jwks_uri": self.addresses.jwks_url(),
             "token_endpoint": self.addresses.token_url(),
             "device_authorization_endpoint": self.addresses.device_code_url(),
-            "authorization_endpoint": self.addresses.verification_url(),
+            "authorization_endpoint": self.addresses.authorize_url(),
+            "authorization_response_iss_parameter_supported": true,
+            "code_challenge_methods_supported": ["S256"],
             "grant_types_supported": [
-                "password", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code",
+                "authorization_code", "password", "refresh_token", "urn:ietf:params:oauth:grant-type:device_code",
             ],
-            "response_types_supported": ["none"],
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
             "token_endpoint_auth_methods_supported": ["none"],
             "subject_types_supported": ["pairwise"],
             "id_token_signing_alg_values_supported": ["RS256"],
@@ -139,14 +142,22 @@ impl Issuer {
         key.sign(&Map::new(), &claims)
     }
 
-    /// A token that tells a client who signed in, and opens no door.
+    /// A token that tells a client who signed in, and opens no door. It repeats the client's `nonce`, if there was one.
     ///
     /// # Errors
     ///
     /// When the key does not sign.
-    pub fn id_token(&self, person: &Person, client_id: &str) -> Result<String, KeyError> {
+    pub fn id_token(
+        &self,
+        person: &Person,
+        client_id: &str,
+        nonce: Option<&str>,
+    ) -> Result<String, KeyError> {
         let mut claims = self.common_claims(person, self.settings.lifetime_s);
         claims.insert("aud".to_owned(), client_id.into());
+        if let Some(nonce) = nonce {
+            claims.insert("nonce".to_owned(), nonce.into());
+        }
         let key = self.keys().current();
         key.sign(&Map::new(), &claims)
     }

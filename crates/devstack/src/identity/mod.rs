@@ -5,6 +5,7 @@
 
 mod addresses;
 mod clock;
+mod codes;
 mod grants;
 mod issuer;
 mod keyring;

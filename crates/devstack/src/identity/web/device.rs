@@ -6,8 +6,9 @@ use serde_json::json;
 use url::form_urlencoded;
 
 use super::super::grants::{Decision, GrantError};
-use super::super::person::{PEOPLE, find};
+use super::super::person::find;
 use super::form::Form;
+use super::page::{Page, people};
 use super::{State, fresh, refused};
 
 /// `POST /<tenant>/oauth2/v2.0/devicecode`
@@ -44,23 +45,12 @@ pub(super) async fn page(request: HttpRequest) -> HttpResponse {
     let code: String = form_urlencoded::parse(request.query_string().as_bytes())
         .find(|(name, _)| name == "user_code")
         .map_or_else(String::new, |(_, code)| typed_code(&code));
-    let people = PEOPLE
-        .each_ref()
-        .map(|person| {
-            format!(
-                r#"<button name="username" value="{}">Sign in as {}</button>"#,
-                person.username, person.name
-            )
-        })
-        .join(" ");
-    html(
-        StatusCode::OK,
-        &format!(
-            r#"<p>This is the sample sign-in of a development machine. It asks for no password.</p>
-<form method="post"><p><label>Code <input name="user_code" value="{code}" autocomplete="off" required></label></p>
-<p>{people}<button name="decision" value="deny">Decline</button></p></form>"#
-        ),
-    )
+    Page::new(format!(
+        r#"<form method="post"><label>Code <input name="user_code" value="{code}" autocomplete="off" required></label>
+{}</form>"#,
+        people()
+    ))
+    .show(StatusCode::OK)
 }
 
 /// What a code can consist of, so that nothing else gets into the page.
@@ -91,9 +81,5 @@ pub(super) async fn decide(state: web::Data<State>, body: web::Bytes) -> HttpRes
 }
 
 fn html(status: StatusCode, body: &str) -> HttpResponse {
-    HttpResponse::build(status)
-        .insert_header(("cache-control", "no-store"))
-        .insert_header(("content-security-policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'"))
-        .content_type("text/html; charset=utf-8")
-        .body(format!("<!doctype html><html lang=\"en\"><title>Sample sign-in</title><h1>Sample sign-in</h1>{body}</html>"))
+    Page::new(body.to_owned()).show(status)
 }

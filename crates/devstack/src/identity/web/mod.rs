@@ -1,9 +1,12 @@
 //! The issuer over HTTP.
 
 mod admin;
+mod authorize;
+mod cors;
 mod device;
 mod discovery;
 mod form;
+mod page;
 mod server;
 mod token;
 
@@ -15,6 +18,7 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use serde_json::{Value, json};
 
+use super::codes::Codes;
 use super::grants::{GrantError, Grants};
 use super::issuer::Issuer;
 
@@ -23,11 +27,16 @@ use super::issuer::Issuer;
 struct State {
     issuer: Issuer,
     grants: Mutex<Grants>,
+    codes: Mutex<Codes>,
 }
 
 impl State {
     fn grants(&self) -> MutexGuard<'_, Grants> {
         self.grants.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn codes(&self) -> MutexGuard<'_, Codes> {
+        self.codes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now(&self) -> i64 {

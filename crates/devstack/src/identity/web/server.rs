@@ -5,14 +5,16 @@ use std::net::TcpListener;
 use std::sync::Mutex;
 
 use actix_web::dev::{Server, ServerHandle};
+use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 
+use super::super::codes::Codes;
 use super::super::grants::Grants;
 use super::super::issuer::{Issuer, IssuerError, Settings};
 use super::super::person::{Person, find};
 use super::super::shape::{Mint, Shape};
 use super::super::signing::KeyError;
-use super::{State, admin, device, discovery, token};
+use super::{State, admin, authorize, cors, device, discovery, page, token};
 
 /// A hold on a running issuer: its addresses, and what a test does to it from inside the process.
 #[derive(Clone)]
@@ -31,17 +33,25 @@ pub fn serve(listener: TcpListener, settings: Settings) -> io::Result<(Server, H
     let base = format!("http://{}", listener.local_addr()?);
     let issuer = Issuer::new(&base, settings).map_err(io::Error::other)?;
     let tenant = format!("/{}", issuer.settings().tenant);
-    let state = web::Data::new(State { issuer, grants: Mutex::new(Grants::default()) });
+    let state = web::Data::new(State {
+        issuer,
+        grants: Mutex::new(Grants::default()),
+        codes: Mutex::new(Codes::default()),
+    });
     let shared = state.clone();
     let server = HttpServer::new(move || {
         App::new()
             .app_data(shared.clone())
             .app_data(web::PayloadConfig::new(64 * 1024))
+            .wrap(from_fn(cors::allow))
             .route("/health", web::get().to(discovery::health))
+            .route("/sign-in.css", web::get().to(page::style))
             .service(
                 web::scope(&tenant)
                     .route("/v2.0/.well-known/openid-configuration", web::get().to(discovery::document))
                     .route("/discovery/v2.0/keys", web::get().to(discovery::keys))
+                    .route("/oauth2/v2.0/authorize", web::get().to(authorize::page))
+                    .route("/oauth2/v2.0/authorize", web::post().to(authorize::decide))
                     .route("/oauth2/v2.0/token", web::post().to(token::token))
                     .route("/oauth2/v2.0/devicecode", web::post().to(device::codes))
                     .route("/device", web::get().to(device::page))

@@ -4,6 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use serde_json::json;
 
+use super::super::codes::Redemption;
 use super::super::grants::GrantError;
 use super::super::person::{Person, find};
 use super::form::{Form, Scope};
@@ -21,18 +22,32 @@ fn exchange(state: &State, body: &[u8]) -> Result<HttpResponse, GrantError> {
     let form = Form::read(body)?;
     let grant_type = form.require("grant_type")?;
     let client_id = form.require("client_id")?;
-    let scope = form.check_scope(state.issuer.settings())?;
+    let mut scope = form.check_scope(state.issuer.settings())?;
+    let mut nonce = None;
     let person = match grant_type {
         // The sample's own: a name is enough. A `password` field is ignored, so that no one mistakes it for a check.
         "password" => find(form.require("username")?).ok_or(GrantError::InvalidGrant)?,
         "refresh_token" => state.grants().redeem(form.require("refresh_token")?, client_id)?,
+        "authorization_code" => {
+            let redemption = Redemption {
+                code: form.require("code")?,
+                client_id,
+                redirect_uri: form.require("redirect_uri")?,
+                verifier: form.require("code_verifier")?,
+            };
+            let now = state.now();
+            let (person, asked) = state.codes().redeem(redemption, now)?;
+            scope.openid = asked.openid;
+            nonce = asked.nonce;
+            person
+        }
         DEVICE_CODE => {
             let now = state.now();
             state.grants().poll_device(form.require("device_code")?, client_id, now)?
         }
         _unknown => return Err(GrantError::UnsupportedGrantType),
     };
-    answer(state, &form, person, client_id, scope)
+    answer(state, &form, person, client_id, scope, nonce.as_deref())
 }
 
 fn answer(
@@ -41,6 +56,7 @@ fn answer(
     person: &'static Person,
     client_id: &str,
     scope: Scope,
+    nonce: Option<&str>,
 ) -> Result<HttpResponse, GrantError> {
     let shape = form.shape()?;
     let issuer = &state.issuer;
@@ -56,7 +72,7 @@ fn answer(
     if scope.openid
         && let Some(members) = body.as_object_mut()
     {
-        let id_token = issuer.id_token(person, client_id).map_err(|_key| GrantError::ServerError)?;
+        let id_token = issuer.id_token(person, client_id, nonce).map_err(|_key| GrantError::ServerError)?;
         members.insert("id_token".to_owned(), id_token.into());
     }
     Ok(fresh(StatusCode::OK, &body))
