@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Does to the sample stack what networks, clients, peers and people do, and prints what held."""
+
+import argparse
+import asyncio
+import importlib
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from torture.row import Row, table  # noqa: E402
+from torture.scene import Scene  # noqa: E402
+
+ROWS = [
+    "lossless", "cancel", 
+]
+
+
+def self_test():
+    """The judge's own tests; figures of a judge that lets faults pass say nothing."""
+    suite = unittest.defaultTestLoader.discover(str(ROOT / "torture"), "test_*.py", str(ROOT))
+    result = unittest.TextTestRunner(verbosity=0).run(suite)
+    return result.wasSuccessful() and result.testsRun > 0
+
+
+def room_for_connections():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return soft
+
+
+async def play(names, long):
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="ask-torture-") as folder:
+        scene = Scene(pathlib.Path(folder), long)
+        try:
+            for name in names:
+                module = importlib.import_module(f"torture.rows.{name}")
+                row = Row(name, module.PROMISE, module.REACH)
+                await row.measure(module.run, scene)
+                print(f"{row.verdict:8} {name:10} {row.seconds:5.0f} s  {row.text()}", flush=True)
+                rows.append(row)
+        finally:
+            scene.close()
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"which of {', '.join(ROWS)}; all of them if none is named")
+    parser.add_argument("--long", action="store_true", help="the long form: more of everything, and the soak")
+    asked = parser.parse_args()
+    if unknown := set(asked.rows) - set(ROWS):
+        parser.error(f"no such row: {', '.join(sorted(unknown))}")
+    if not self_test():
+        return 1
+    subprocess.run([ROOT / "scripts/install-gateways.sh"], check=True)
+    room_for_connections()
+    begun = time.monotonic()
+    rows = asyncio.run(play(asked.rows or ROWS, asked.long))
+    print(f"\n{table(rows)}\n")
+    count = {verdict: sum(row.verdict == verdict for row in rows) for verdict in ("held", "BROKEN", "NOT RUN")}
+    print(f"torture, {'long' if asked.long else 'quick'} form, {time.monotonic() - begun:.0f} s: "
+          f"{count['held']} held, {count['BROKEN']} broken, {count['NOT RUN']} not run")
+    return 1 if count["BROKEN"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
