@@ -14,7 +14,7 @@ use crate::actors::Follower;
 use crate::settings::Retention;
 
 /// Frames that are ready go out together, up to this many bytes a chunk.
-const CHUNK: usize = 64 * 1024;
+const CHUNK: usize = 48 * 1024;
 
 /// A comment: keeps the connection alive, and gets the headers through gateways that wait for a first byte.
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
