@@ -1,5 +1,7 @@
 """Where a row plays: the sample stack's programs, a service of the row's own, gateways in front of it."""
 
+import asyncio
+import contextlib
 import json
 import os
 import time
@@ -71,11 +73,13 @@ class Scene:
     def size(self, quick, long):
         return long if self.long else quick
 
-    def service(self, name, settings=None, stack=None, port=None):
-        """A service of the row's own; a context."""
-        service = Service(self.folder / name, stack or self.stub, settings, port)
-        service.ready(self.stub.token("carol"))
-        return service
+    @contextlib.asynccontextmanager
+    async def service(self, name, settings=None):
+        """A service of the row's own that is ready."""
+        with Service(self.folder / name, self.stub, settings) as service:
+            # Peers of the row's own answer on this very loop while it starts.
+            await asyncio.to_thread(service.ready, self.stub.token("carol"))
+            yield service
 
     def caller(self, base, person="carol"):
         return Caller(base, self.stub.token(person))

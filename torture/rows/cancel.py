@@ -68,7 +68,7 @@ async def sockets(scene, caller, count):
 async def run(row, scene):
     count, dice = scene.size(1000, 10_000), random.Random(7)
     notes = {"ms": [], "not ended at the 202": 0, "more than the ending after it": 0, "ended by itself": 0}
-    with scene.service("cancel") as service:
+    async with scene.service("cancel") as service:
         caller = scene.caller(service.base)
         gate = asyncio.Semaphore(AT_ONCE)
 

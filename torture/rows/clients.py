@@ -133,7 +133,7 @@ async def vanish(scene, row):
 
 async def run(row, scene):
     vanishing = asyncio.create_task(vanish(scene, row))
-    with scene.service("clients") as service:
+    async with scene.service("clients") as service:
         caller = scene.caller(service.base)
         ticket = await caller.ask("bench hold=120")
         await asyncio.sleep(0.3)

@@ -89,7 +89,7 @@ async def drops(caller, count, seconds):
 
 async def run(row, scene):
     settings = {"DAS_ASK_MAX_CONVERSATIONS": "1000", "DAS_ASK_RATE_ASKS": "100000", "DAS_ASK_MAX_RUNNING": "256"}
-    with scene.service("floods", settings) as service:
+    async with scene.service("floods", settings) as service:
         caller, other = scene.caller(service.base), scene.caller(service.base, "alice")
         conversation = await caller.converse()
         await asyncio.sleep(0.3)

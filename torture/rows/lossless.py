@@ -72,7 +72,7 @@ async def way(scene, base, name, cuts, counts, wrong, seed):
 async def run(row, scene):
     cuts = scene.size(10_000, 100_000)
     counts, wrong = collections.Counter(), collections.Counter()
-    with scene.service("lossless") as service:
+    async with scene.service("lossless") as service:
         histories = await way(scene, service.base, "direct", cuts // 4, counts, wrong, 1)
         for number, name in enumerate(gateway.NAMES):
             with scene.gateway(name, service, "lossless") as door:

@@ -30,7 +30,7 @@ async def follow(caller, ticket, opened):
 
 
 async def run(row, scene):
-    with scene.service("shutdown") as service:
+    async with scene.service("shutdown") as service:
         caller = scene.caller(service.base)
         tickets = [await caller.ask("bench hold=120") for _ in range(ASKS)]
         opened = []
