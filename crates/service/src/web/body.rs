@@ -8,6 +8,7 @@ use actix_web::web::Payload;
 use ask_contract::{AskRequest, ProblemCode};
 use bytes::BytesMut;
 use futures_util::StreamExt as _;
+use serde::de::DeserializeOwned;
 
 use super::ApiError;
 use crate::settings::Quotas;
@@ -30,11 +31,7 @@ pub(super) async fn ask_request(
     let bytes = tokio::time::timeout(ARRIVAL, collect(request, body, quotas.body_bytes))
         .await
         .unwrap_or_else(|_elapsed| Err(invalid("the body did not arrive in time")))?;
-    let mut json = serde_json::Deserializer::from_slice(&bytes);
-    let ask: AskRequest = serde_path_to_error::deserialize(&mut json).map_err(|err| invalid(fault(&err)))?;
-    if json.end().is_err() {
-        return Err(invalid("there is something after the JSON object"));
-    }
+    let ask: AskRequest = read(&bytes).map_err(invalid)?;
     if ask.question.trim().is_empty() {
         return Err(invalid("question: must have at least one character that is not blank"));
     }
@@ -48,6 +45,19 @@ pub(super) async fn ask_request(
         return Err(invalid("model: must not be blank"));
     }
     Ok(ask)
+}
+
+/// One JSON object and nothing after it, or what is wrong.
+///
+/// A list is none, although serde would take its elements for the members in their order.
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err("must be a JSON object".to_owned());
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|err| fault(&err))?;
+    json.end().map_err(|_more| "there is something after the JSON object".to_owned())?;
+    Ok(value)
 }
 
 fn is_json(request: &HttpRequest) -> bool {
@@ -90,10 +100,32 @@ fn fault(err: &serde_path_to_error::Error<serde_json::Error>) -> String {
     if inner.is_syntax() || inner.is_eof() {
         return format!("not valid JSON at line {} column {}", inner.line(), inner.column());
     }
-    let text = without_values(&inner.to_string());
+    let text = without_names(&without_values(&inner.to_string()));
     let text = text.split(" at line ").next().unwrap_or_default();
     let excerpt = text.get(..text.floor_char_boundary(EXCERPT)).unwrap_or_default();
-    if path == "." { excerpt.to_owned() } else { format!("{path}: {excerpt}") }
+    if is_member_name(&path) { format!("{path}: {excerpt}") } else { excerpt.to_owned() }
+}
+
+/// Whether `text` can be the name of a member; a sentence can't.
+fn is_member_name(text: &str) -> bool {
+    let is_short = (1..=40).contains(&text.len());
+    is_short && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// The text without the first thing in backticks, unless that is the name of a member: of an unknown word as a value, what
+/// it is instead of stays.
+fn without_names(text: &str) -> String {
+    let Some((before, rest)) = text.split_once('`') else { return text.to_owned() };
+    let is_value = before.trim_end() == "unknown variant";
+    // What the caller sent may hold backticks of its own; what serde adds behind it does not.
+    let Some(end) = rest.rfind("`, expected").or_else(|| rest.rfind('`')) else {
+        return before.trim_end().to_owned();
+    };
+    let (named, after) = (rest.get(..end).unwrap_or_default(), rest.get(end + 1..).unwrap_or_default());
+    if !is_value && is_member_name(named) {
+        return text.to_owned();
+    }
+    format!("{}{after}", before.trim_end())
 }
 
 /// The text without what stands in double quotes.
@@ -101,4 +133,37 @@ fn without_values(text: &str) -> String {
     let (Some(first), Some(last)) = (text.find('"'), text.rfind('"')) else { return text.to_owned() };
     let (before, after) = (text.get(..first).unwrap_or_default(), text.get(last + 1..).unwrap_or_default());
     format!("{}{after}", before.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault_of(body: &str) -> String {
+        read::<AskRequest>(body.as_bytes()).unwrap_err()
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_no_value_is_repeated() {
+        const SECRET: &str = "Which team is `slow`, expected \\\"soon\\\" at line 3?";
+        for (body, expected) in [
+            (r#"{"question":"x","odd":1}"#.to_owned(), "odd: unknown field `odd`, expected"),
+            (format!(r#"{{"question":"x","{SECRET}":1}}"#), "unknown field, expected one of `question`"),
+            (
+                format!(r#"{{"question":"x","effort":"{SECRET}"}}"#),
+                "effort: unknown variant, expected one of `low`",
+            ),
+            (format!(r#"{{"question":["{SECRET}"]}}"#), "question: invalid type"),
+            (format!(r#"{{"question":"x","context":"{SECRET}"}}"#), "context: invalid type: string"),
+            (format!(r#"{{"question":"x","deadline_s":"{SECRET}"}}"#), "deadline_s: invalid type: string"),
+            (format!(r#" ["{SECRET}"]"#), "must be a JSON object"),
+            (format!(r#""{SECRET}""#), "invalid type: string"),
+            (r#"{"question":"x"} {"question":"slow"}"#.to_owned(), "there is something after"),
+            (format!(r#"{{"question":"{SECRET}""#), "not valid JSON at line 1"),
+        ] {
+            let fault = fault_of(&body);
+            assert!(fault.starts_with(expected), "{body}: {fault}");
+            assert!(!fault.contains("slow") && !fault.contains("soon"), "{body}: {fault}");
+        }
+    }
 }
