@@ -2,14 +2,12 @@
 """Runs the parts of interop/, each with what it needs installed under the build folder, and sums up."""
 
 import argparse
-import hashlib
 import os
-import pathlib
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
 
+from rig import packages
 from rig.process import ROOT, TARGET, programs
 
 PARTS = ROOT / "interop"
@@ -20,59 +18,12 @@ def parts():
     return sorted(path.name for path in PARTS.iterdir() if any(path.glob("test_*.py")))
 
 
-def stale(stamp, *inputs):
-    """Whether what `stamp` stands for was made from other inputs than these."""
-    digest = hashlib.sha256(repr(inputs).encode()).hexdigest()
-    fresh = stamp.exists() and stamp.read_text() == digest
-    return None if fresh else digest
-
-
-def install_python(part, home):
-    """A virtual environment of the part's own; returns its interpreter."""
-    listed = PARTS / part / "requirements.txt"
-    wanted = COMMON + (listed.read_text().splitlines() if listed.exists() else [])
-    wanted = [line for line in wanted if line.strip() and not line.startswith("#")]
-    venv, stamp = home / "venv", home / "venv.stamp"
-    if digest := stale(stamp, wanted, sys.version):
-        shutil.rmtree(venv, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-        pip = [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted]
-        subprocess.run(pip, check=True)
-        stamp.write_text(digest)
-    return venv / "bin/python"
-
-
-def install_node(part, home):
-    folder, stamp = PARTS / part, home / "node.stamp"
-    lock = folder / "package-lock.json"
-    if not lock.exists():
-        return
-    if not shutil.which("npm"):
-        subprocess.run([ROOT / "scripts/install-packages.sh", "nodejs", "npm"], check=True)
-    digest = stale(stamp, lock.read_text())
-    if digest or not (folder / "node_modules").exists():
-        npm = ["npm", "ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
-        subprocess.run(npm, cwd=folder, check=True)
-        stamp.write_text(digest or hashlib.sha256(repr((lock.read_text(),)).encode()).hexdigest())
-
-
-def install_debian(part):
-    listed = PARTS / part / "packages.txt"
-    if not listed.exists():
-        return
-    rows = [line.split() for line in listed.read_text().splitlines() if line.strip() and not line.startswith("#")]
-    missing = [package for command, package in rows if not shutil.which(command)]
-    if missing:
-        subprocess.run([ROOT / "scripts/install-packages.sh", *missing], check=True)
-
-
 def run(part, extra):
     """Runs one part; returns (passed, failed, skipped)."""
     home = TARGET / "interop" / part
-    home.mkdir(parents=True, exist_ok=True)
-    install_debian(part)
-    install_node(part, home)
-    python = install_python(part, home)
+    packages.debian(packages.lines_of(PARTS / part / "packages.txt"))
+    packages.node(home, PARTS / part)
+    python = packages.python(home, COMMON + packages.lines_of(PARTS / part / "requirements.txt"))
     report = home / "report.xml"
     report.unlink(missing_ok=True)
     print(f"\n== interop: {part}", flush=True)

@@ -83,8 +83,18 @@ fn paths() -> Value {
     let ticket = parameter("ticket", "The ticket's identifier.");
     let once = json!({
         "name": "Idempotency-Key", "in": "header", "required": false,
-        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
         "description": "The same key and the same request give the same answer again, for as long as its outcome is kept.",
+    });
+    // OpenAPI 3.1 has no word for the items of a stream; 3.2 calls this `itemSchema`.
+    let frame = json!({
+        "type": "object",
+        "required": ["id", "event", "data"],
+        "properties": {
+            "id": {"type": "string", "pattern": "^[1-9][0-9]*$"},
+            "event": {"type": "string"},
+            "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": {"$ref": format!("{SCHEMAS}Event")}},
+        },
     });
     let conversation = parameter("conversation_id", "The conversation's identifier.");
     json!({
@@ -106,7 +116,7 @@ fn paths() -> Value {
             &[
                 ("200", json!({
                     "description": "Frames of `id`, `event` and `data`; each `data` is one Event. Closes after `done`.",
-                    "content": {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": {"$ref": format!("{SCHEMAS}Event")}}},
+                    "content": {"text/event-stream": {"x-itemSchema": frame}},
                 })),
                 ("204", json!({"description": "`Last-Event-ID` is already at `done`: there is nothing more to come."})),
             ],
@@ -124,10 +134,10 @@ fn paths() -> Value {
             "health", "That the process serves.", &[], &[("200", json_body("It serves.", "Health"))], &[],
         ))},
         "/openapi.json": {"get": open(call(
-            "openapi", "This document.", &[], &[("200", any_json("This document."))], &[],
+            "openapi", "This document.", &[], &[("200", any_json("This document.", "application/json"))], &[],
         ))},
         "/events.schema.json": {"get": open(call(
-            "eventsSchema", "The JSON Schema of the events.", &[], &[("200", any_json("A JSON Schema."))], &[],
+            "eventsSchema", "The JSON Schema of the events.", &[], &[("200", any_json("A JSON Schema.", "application/schema+json"))], &[],
         ))},
     })
 }
@@ -181,8 +191,8 @@ fn json_body(description: &str, schema: &str) -> Value {
     })
 }
 
-fn any_json(description: &str) -> Value {
-    json!({"description": description, "content": {"application/json": {"schema": {"type": "object"}}}})
+fn any_json(description: &str, media_type: &str) -> Value {
+    json!({"description": description, "content": {media_type: {"schema": {"type": "object"}}}})
 }
 
 fn problem(code: ProblemCode) -> Value {

@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Number;
 
 /// One question within a conversation. A member that is not listed here is refused with 422.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,15 +20,27 @@ pub struct AskRequest {
     pub context: bool,
     /// The model for this ask instead of the configured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), regex(pattern = r"\S"))]
     pub model: Option<String>,
     /// The effort for this ask instead of the configured one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
     /// Seconds after which the run is broken off, if that is sooner than the service's own limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole_seconds")]
+    #[schemars(range(min = 1, max = u32::MAX))]
     pub deadline_s: Option<u32>,
+}
+
+/// JSON has one kind of number: `30.0` is as whole as `30`.
+fn whole_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let Some(number) = Option::<Number>::deserialize(deserializer)? else { return Ok(None) };
+    let whole = number.as_u64().or_else(|| {
+        let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
+        // Exact below 2^53, and nothing that large is let through.
+        format!("{float:.0}").parse().ok()
+    });
+    let seconds = whole.and_then(|whole| u32::try_from(whole).ok()).filter(|seconds| *seconds > 0);
+    seconds.map(Some).ok_or_else(|| D::Error::custom("must be a whole number of seconds, 1 to 4294967295"))
 }
 
 const fn with_context() -> bool {

@@ -38,9 +38,6 @@ pub(super) async fn ask_request(
     if ask.question.chars().count() > quotas.question_chars {
         return Err(invalid(format!("question: must have at most {} characters", quotas.question_chars)));
     }
-    if ask.deadline_s == Some(0) {
-        return Err(invalid("deadline_s: must be at least 1"));
-    }
     if ask.model.as_ref().is_some_and(|model| model.trim().is_empty()) {
         return Err(invalid("model: must not be blank"));
     }
@@ -155,7 +152,16 @@ mod tests {
             ),
             (format!(r#"{{"question":["{SECRET}"]}}"#), "question: invalid type"),
             (format!(r#"{{"question":"x","context":"{SECRET}"}}"#), "context: invalid type: string"),
-            (format!(r#"{{"question":"x","deadline_s":"{SECRET}"}}"#), "deadline_s: invalid type: string"),
+            (format!(r#"{{"question":"x","deadline_s":"{SECRET}"}}"#), "deadline_s: "),
+            (
+                r#"{"question":"x","deadline_s":0}"#.to_owned(),
+                "deadline_s: must be a whole number of seconds, 1",
+            ),
+            (
+                r#"{"question":"x","deadline_s":1.5}"#.to_owned(),
+                "deadline_s: must be a whole number of seconds, 1",
+            ),
+            (r#"{"question":"x","deadline_s":4294967296}"#.to_owned(), "deadline_s: must be a whole number"),
             (format!(r#" ["{SECRET}"]"#), "must be a JSON object"),
             (format!(r#""{SECRET}""#), "invalid type: string"),
             (r#"{"question":"x"} {"question":"slow"}"#.to_owned(), "there is something after"),
@@ -164,6 +170,10 @@ mod tests {
             let fault = fault_of(&body);
             assert!(fault.starts_with(expected), "{body}: {fault}");
             assert!(!fault.contains("slow") && !fault.contains("soon"), "{body}: {fault}");
+        }
+        for (number, seconds) in [("30", 30), ("30.0", 30), ("3e1", 30), ("4294967295", u32::MAX)] {
+            let body = format!(r#"{{"question":"x","deadline_s":{number}}}"#);
+            assert_eq!(read::<AskRequest>(body.as_bytes()).unwrap().deadline_s, Some(seconds), "{number}");
         }
     }
 }
