@@ -15,10 +15,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::actors::House;
 use crate::audit::{Audit, AuditWriter};
 use crate::settings::Settings;
-use crate::web::{State, routes};
+use crate::web::{OpenStreams, State, routes};
 
 /// Kernel memory for what one client has not read yet; the system's own choice is up to 3 MB.
 const SEND_BUFFER: usize = 64 * 1024;
+/// Another chunk of a stream is only taken when less than this waits to be written, so that a reader that does not read holds one.
+const WRITE_BUFFER: usize = 4096;
 /// How long sent bytes may stay unacknowledged before a client counts as gone.
 const USER_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long running tickets have to end at a shutdown.
@@ -86,7 +88,8 @@ pub fn start(settings: Settings) -> Result<Running, StartError> {
         .map_err(|source| StartError::System { what: "no thread for the audit lines".to_owned(), source })?;
     let (listen, workers, connections) = (settings.listen, settings.workers, settings.quotas.connections);
     let house = House::new(settings, clock, mint, audit);
-    let state = web::Data::new(State { house: house.clone(), verifier });
+    let state =
+        web::Data::new(State { house: house.clone(), verifier, open_streams: OpenStreams::default() });
     let server = HttpServer::new(move || App::new().app_data(state.clone()).configure(routes))
         .workers(workers)
         .max_connections(connections.div_ceil(workers))
@@ -94,6 +97,7 @@ pub fn start(settings: Settings) -> Result<Running, StartError> {
         .backlog(4096)
         .tcp_nodelay(true)
         .h1_allow_half_closed(false)
+        .h1_write_buffer_size(WRITE_BUFFER)
         .shutdown_timeout(DRAINING_S)
         .disable_signals()
         .on_connect(|connection, _: &mut Extensions| {

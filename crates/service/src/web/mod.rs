@@ -2,6 +2,7 @@
 
 mod body;
 mod caller;
+mod come_back;
 mod once;
 mod open;
 mod problem;
@@ -12,6 +13,7 @@ use actix_web::web::{self, ServiceConfig};
 
 use crate::actors::House;
 
+pub(crate) use come_back::OpenStreams;
 pub(crate) use problem::ApiError;
 
 /// What every handler is given.
@@ -19,6 +21,7 @@ pub(crate) use problem::ApiError;
 pub(crate) struct State {
     pub(crate) house: House,
     pub(crate) verifier: ask_auth::Verifier,
+    pub(crate) open_streams: OpenStreams,
 }
 
 /// Mounts every route. Each path answers other methods with a problem, and other paths with another.

@@ -1,7 +1,6 @@
 //! A ticket's log as a Server-Sent Events body.
 
 use std::convert::Infallible;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,23 +9,24 @@ use futures_util::stream::unfold;
 
 use tokio::time::Instant;
 
+use super::come_back::OpenStream;
 use crate::actors::Follower;
 use crate::settings::Retention;
 
 /// Frames that are ready go out together, up to this many bytes a chunk.
-const CHUNK: usize = 48 * 1024;
+const CHUNK: usize = 32 * 1024;
 
-/// A comment: keeps the connection alive, and gets the headers through gateways that wait for a first byte.
-const COMMENT: Bytes = Bytes::from_static(b":\n\n");
-
-/// Tells the client when to come back, so that not all come at once.
-fn come_back() -> Bytes {
-    let jitter = RandomState::new().build_hasher().finish() % 2_000;
-    Bytes::from(format!("retry: {}\n\n", 500 + jitter))
+/// What goes out first, and when nothing else has for a while.
+///
+/// The comment keeps the connection alive and gets the headers through gateways that wait for a first byte; the number says when
+/// to come back after a cut, so that after a crash not all come at once.
+fn heartbeat(open: &OpenStream) -> Bytes {
+    Bytes::from(format!(":\nretry: {}\n\n", open.come_back_ms()))
 }
 
 struct Reading {
     follower: Follower,
+    open: OpenStream,
     keep_alive: Duration,
     /// When the connection has lived long enough.
     until: Option<Instant>,
@@ -43,20 +43,24 @@ struct Reading {
 /// to come back a little later.
 pub(super) fn frames(
     follower: Follower,
+    open: OpenStream,
     retention: Retention,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let keep_alive = retention.keep_alive;
     let until = retention.max_stream_age.map(|age| Instant::now() + age);
-    let reading = Reading { follower, keep_alive, until, begun: false, full: false };
+    let reading = Reading { follower, open, keep_alive, until, begun: false, full: false };
     unfold(Some(reading), |reading| async move {
         let mut reading = reading?;
         if reading.full {
             tokio::task::yield_now().await;
         }
+        if !reading.begun {
+            reading.begun = true;
+            return Some((Ok(heartbeat(&reading.open)), Some(reading)));
+        }
         loop {
             let batch = reading.follower.read(CHUNK);
             if !batch.bytes.is_empty() {
-                reading.begun = true;
                 reading.full = batch.bytes.len() > CHUNK / 2;
                 let rest = (!batch.over).then_some(reading);
                 return Some((Ok(batch.bytes), rest));
@@ -64,20 +68,16 @@ pub(super) fn frames(
             if batch.over {
                 return None;
             }
-            if !reading.begun {
-                reading.begun = true;
-                return Some((Ok(COMMENT), Some(reading)));
-            }
             let now = Instant::now();
             let left = reading.until.map(|until| until.saturating_duration_since(now));
             if left.is_some_and(|left| left.is_zero()) {
-                return Some((Ok(come_back()), None));
+                return Some((Ok(heartbeat(&reading.open)), None));
             }
             let silence = left.map_or(reading.keep_alive, |left| left.min(reading.keep_alive));
             if tokio::time::timeout(silence, reading.follower.appended()).await.is_err()
                 && silence == reading.keep_alive
             {
-                return Some((Ok(COMMENT), Some(reading)));
+                return Some((Ok(heartbeat(&reading.open)), Some(reading)));
             }
         }
     })

@@ -24,7 +24,7 @@ pub(in crate::web) async fn handle(
     }
     // A number that was never emitted has not been seen: the start is the answer that loses nothing.
     let seen = if seen > latest { 0 } else { seen };
-    let body = frames(ticket.follow(seen), state.house.settings().retention);
+    let body = frames(ticket.follow(seen), state.open_streams.enter(), state.house.settings().retention);
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream")
         .insert_header((header::CACHE_CONTROL, "no-cache"))
