@@ -13,6 +13,9 @@ export ASK_QUESTION = $(value Q)
 ASK_USER ?= carol
 export ASK_USER
 
+# Where `make ask-serve` puts the web console.
+CONSOLE_PORT ?= 8093
+
 STACK := ask-service ask-executor ask-devstack ask-cli
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(TARGET)/release
@@ -28,8 +31,8 @@ build: ## the programs, optimised
 ask: build ## ask the sample stack: Q="..." ARGS="--user bob --trace"
 	@$(RELEASE)/ask-devstack run -- $(RELEASE)/ask $(ARGS) -- "$$ASK_QUESTION"
 
-ask-serve: build ## keep the sample stack up until Ctrl-C; `make ask` then uses it
-	@$(RELEASE)/ask-devstack up $(ARGS)
+ask-serve: build ## keep the sample stack up until Ctrl-C, with the web console; `make ask` then uses it
+	@$(RELEASE)/ask-devstack up --console-port $(CONSOLE_PORT) $(ARGS)
 
 conformance-ask: build ## the contract as executable assertions: direct and through three gateways
 	@$(CARGO) build --quiet --release -p ask-conformance

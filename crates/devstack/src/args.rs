@@ -52,6 +52,9 @@ pub(crate) enum Verb {
         /// The ask service's port
         #[arg(long, default_value_t = 8091)]
         port: u16,
+        /// The web console's port [default: any free one]
+        #[arg(long, value_name = "PORT", overrides_with = "console_port")]
+        console_port: Option<u16>,
         #[command(flatten)]
         model: ModelArgs,
     },

@@ -52,13 +52,26 @@ async fn perform(args: Args, around: Surroundings) -> anyhow::Result<u8> {
         Verb::Identity { port } => serve_identity(port).await.map(|()| 0),
         Verb::Data { dir } => write_data(&dir.unwrap_or_else(|| places.data_dir())).map(|()| 0),
         Verb::Model { port, model } => serve_model(port, model.into()).await.map(|()| 0),
-        Verb::Up { port, model } => {
-            let plan =
-                Plan { logs: places.logs_dir(), places, port: Some(port), stand_in: model.into(), around };
+        Verb::Up { port, console_port, model } => {
+            let plan = Plan {
+                logs: places.logs_dir(),
+                places,
+                port: Some(port),
+                console_port,
+                stand_in: model.into(),
+                around,
+            };
             bring_up(plan).await.map(|()| 0)
         }
         Verb::Run { port, model, keep_logs, command } => {
-            let plan = Plan { logs: places.own_logs_dir(), places, port, stand_in: model.into(), around };
+            let plan = Plan {
+                logs: places.own_logs_dir(),
+                places,
+                port,
+                console_port: None,
+                stand_in: model.into(),
+                around,
+            };
             run(plan, &command, keep_logs).await
         }
         Verb::Status => status(&places).await,
@@ -179,6 +192,7 @@ async fn running(places: &Places) -> Option<State> {
 
 fn tell(state: &State) -> anyhow::Result<()> {
     show(&[
+        ("console", &state.console_url),
         ("ask service", &state.base_url),
         ("issuer", &state.issuer),
         ("token", &state.token_url),

@@ -7,7 +7,7 @@
 )]
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -159,6 +159,16 @@ fn is_open(url: &Value) -> bool {
     std::net::TcpStream::connect(url.as_str().unwrap().strip_prefix("http://").unwrap()).is_ok()
 }
 
+/// The whole answer to a GET, headers included.
+fn get(url: &str) -> String {
+    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut socket = std::net::TcpStream::connect(host).unwrap();
+    write!(socket, "GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    answer
+}
+
 fn until(what: &str, holds: impl Fn() -> bool) {
     for _ in 0..4000 {
         if holds() {
@@ -182,6 +192,12 @@ fn a_stack_comes_up_tells_where_it_is_and_goes_without_a_trace() {
     for url in ["/base_url", "/executor/url", "/model/base_url"] {
         assert!(is_open(state.pointer(url).unwrap()), "{url}");
     }
+    let page = get(state["console_url"].as_str().unwrap());
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("js/main.js"), "{page}");
+    let told = get(&format!("{}config.json", state["console_url"].as_str().unwrap()));
+    assert!(told.contains(state["issuer"].as_str().unwrap()) && told.contains(r#""ask":"/ask""#), "{told}");
+    let mounted = get(&state["console_url"].as_str().unwrap().replace("console/", "ask/health"));
+    assert!(mounted.contains(r#"{"status":"ok"}"#), "{mounted}");
     let log = fs::read_to_string(state["service"]["log"].as_str().unwrap()).unwrap();
     let issuer = state["issuer"].as_str().unwrap();
     assert!(
@@ -200,7 +216,7 @@ fn a_stack_comes_up_tells_where_it_is_and_goes_without_a_trace() {
     stack.signal(Signal::TERM);
     let (code, said) = stack.finish();
     assert_eq!(code, Some(0), "{said}");
-    for told in ["base_url", "issuer", "token_url"] {
+    for told in ["console_url", "base_url", "issuer", "token_url"] {
         assert!(said.contains(state[told].as_str().unwrap()), "{told}: {said}");
     }
     assert!(all_gone(&state));

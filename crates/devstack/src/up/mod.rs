@@ -3,9 +3,11 @@
 mod bound;
 mod child;
 mod command;
+mod front;
 mod health;
 mod model;
 mod places;
+mod relay;
 mod signals;
 mod stack;
 mod state;

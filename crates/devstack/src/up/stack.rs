@@ -11,6 +11,7 @@ use ask_devstack::{identity, sample};
 use serde_json::{Value, json};
 
 use super::child::{Child, Program};
+use super::front;
 use super::model::{ModelChoice, StandInPlan, protocol};
 use super::places::{Places, find_program};
 use super::state::{ModelState, ProcessState, State};
@@ -30,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) logs: PathBuf,
     /// The ask service's port; any free one when it is none.
     pub(crate) port: Option<u16>,
+    /// The console's port; any free one when it is none.
+    pub(crate) console_port: Option<u16>,
     /// What answers when no model endpoint is set.
     pub(crate) stand_in: StandInPlan,
     pub(crate) around: Surroundings,
@@ -40,7 +43,7 @@ pub(crate) struct Stack {
     pub(crate) state: State,
     executor: Child,
     service: Child,
-    /// The servers in this process: the issuer, and the model stand-in where it is used.
+    /// The servers in this process: the issuer, the console, and the model stand-in where it is used.
     _servers: Vec<Background>,
 }
 
@@ -63,13 +66,15 @@ impl Stack {
     /// The children are started before the servers in this process, whose addresses are known by then: keys take a
     /// moment to make, and a connection waits at the bound port meanwhile.
     async fn try_start(plan: &Plan) -> anyhow::Result<Self> {
-        let Plan { places, logs, port, stand_in, around } = plan;
+        let Plan { places, logs, port, console_port, stand_in, around } = plan;
         let data = places.data_dir();
         fs::create_dir_all(logs).with_context(|| format!("cannot make {}", logs.display()))?;
         sample::write(&data).context("cannot write the sample data")?;
 
         let identity_listener = free_listener()?;
         let model_listener = free_listener()?;
+        let console_listener = listener(console_port.unwrap_or(0))?;
+        let console_url = format!("http://{}{}/", console_listener.local_addr()?, front::CONSOLE);
         let model_url = format!("http://{}", model_listener.local_addr()?);
         let (executor_port, free_port) = free_ports()?;
         let executor_url = format!("http://127.0.0.1:{executor_port}");
@@ -124,6 +129,9 @@ impl Stack {
         let (server, issuer) =
             identity::serve(identity_listener, settings).context("cannot serve the issuer")?;
         let mut servers = vec![Background::run(server)];
+        let front =
+            front::serve(console_listener, &base_url, &addresses.url(), &issuer.issuer().full_scope())?;
+        servers.push(Background::run(front));
         let model = match model {
             ModelChoice::StandIn => {
                 servers.push(Background::run(stand_in.serve(model_listener)?));
@@ -151,6 +159,7 @@ impl Stack {
             model,
             service: process(&service, &base_url),
             executor: process(&executor, &executor_url),
+            console_url,
             data_dir: data,
             base_url,
         };
@@ -211,7 +220,14 @@ fn port_of(url: &str) -> &str {
 }
 
 fn free_listener() -> anyhow::Result<TcpListener> {
-    TcpListener::bind("127.0.0.1:0").context("no free port")
+    listener(0)
+}
+
+fn listener(port: u16) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(("127.0.0.1", port)).with_context(|| match port {
+        0 => "no free port".to_owned(),
+        port => format!("cannot listen on port {port}"),
+    })
 }
 
 /// Two ports that are free now. Another process could take one before ours does; the start is then tried again.

@@ -15,6 +15,8 @@ pub(crate) struct State {
     pub(crate) pid: i32,
     /// Root of the ask service, without `/v1`.
     pub(crate) base_url: String,
+    /// The console, for a browser.
+    pub(crate) console_url: String,
     /// The `iss` of its tokens.
     pub(crate) issuer: String,
     /// Where the issuer publishes its keys.
@@ -66,6 +68,7 @@ impl State {
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         let mut all = vec![
             ("ASK_BASE_URL", self.base_url.clone()),
+            ("ASK_CONSOLE_URL", self.console_url.clone()),
             ("ASK_ISSUER", self.issuer.clone()),
             ("ASK_TOKEN_URL", self.token_url.clone()),
             ("ASK_MINT_URL", self.mint_url.clone()),
