@@ -1,18 +1,15 @@
 //! One unit of work: the agent's loop as a future that can be dropped.
 
-use std::rc::Rc;
-
 use actix::{
     Actor, ActorContext as _, ActorFutureExt as _, Addr, AsyncContext as _, Context, Handler, Message,
     SpawnHandle, WrapFuture as _,
 };
-use ask_agent::adapter::McpServers;
-use ask_agent::{BranchTask, Report, Sink, Stopped, run_branch};
+use ask_agent::{BranchTask, Report, Sink, Stopped};
 use ask_auth::Bearer;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
-use super::parts::RunParts;
+use super::parts::{RunParts, Work};
 use super::supervisor::{BranchLost, BranchReported, Supervisor};
 use super::ticket::{Emit, Ticket};
 
@@ -22,13 +19,6 @@ pub(crate) struct Branch {
     in_flight: Option<SpawnHandle>,
     supervisor: Addr<Supervisor>,
     reported: bool,
-}
-
-struct Work {
-    task: BranchTask,
-    model: Rc<ask_llm::Client>,
-    servers: McpServers,
-    ticket: Addr<Ticket>,
 }
 
 /// Stops the branch: its model turn at once; tool calls in flight are let finish by their server.
@@ -44,7 +34,7 @@ impl Branch {
         ticket: Addr<Ticket>,
         supervisor: Addr<Supervisor>,
     ) -> Self {
-        let work = Work { task, model: parts.model(), servers: parts.servers_as(bearer), ticket };
+        let work = parts.work(task, bearer, TicketSink(ticket));
         Self { work: Some(work), in_flight: None, supervisor, reported: false }
     }
 }
@@ -53,8 +43,7 @@ impl Actor for Branch {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
-        let Some(Work { task, model, servers, ticket }) = self.work.take() else { return };
-        let work = async move { run_branch(task, model.as_ref(), &servers, &TicketSink(ticket)).await };
+        let Some(work) = self.work.take() else { return };
         self.in_flight = Some(ctx.spawn(work.into_actor(self).map(|outcome, branch, ctx| {
             if let Ok(report) = outcome {
                 branch.reported = branch.supervisor.try_send(BranchReported(report)).is_ok();

@@ -97,6 +97,12 @@ impl TicketHandle {
         (self.log.latest(), done)
     }
 
+    /// How it ended, if it has.
+    #[cfg(test)]
+    pub(super) fn outcome(&self) -> Option<ask_contract::Outcome> {
+        self.log.outcome()
+    }
+
     /// A reader that has seen the events up to `seen`.
     pub(crate) fn follow(&self, seen: u64) -> Follower {
         Follower { log: Arc::clone(&self.log), wake: self.wake.clone(), seen }

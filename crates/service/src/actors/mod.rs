@@ -24,6 +24,8 @@
 mod branch;
 mod conversation;
 mod directory;
+#[cfg(test)]
+mod faults;
 mod idempotency;
 mod parts;
 mod quota;
@@ -35,7 +37,7 @@ mod ticket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use actix_rt::Arbiter;
+use actix_rt::{Arbiter, ArbiterHandle};
 use ask_auth::{Identity, Owner};
 use ask_contract::{AskRequest, ConversationId, Ticket, TicketId};
 use ask_core::clock::Clock;
@@ -142,19 +144,26 @@ impl House {
         let held = self.shared.quota.take(owner, Resource::Conversation)?;
         let now = self.shared.clock.now();
         let conversation_id = self.shared.mint.conversation(&owner_key(owner))?;
-        let index = self.next.fetch_add(1, Ordering::Relaxed) % self.arbiters.len().max(1);
-        if let Some(arbiter) = self.arbiters.get(index) {
-            let addr = Conversation::open(
-                &arbiter.handle(),
-                &self.shared,
-                conversation_id.clone(),
-                owner.clone(),
-                held,
-                kept,
-            );
-            self.shared.directory.add_conversation(conversation_id.clone(), owner.clone(), addr);
-        }
+        let arbiter = self.next_arbiter().ok_or(Refused::Closing)?;
+        let addr =
+            Conversation::open(&arbiter, &self.shared, conversation_id.clone(), owner.clone(), held, kept);
+        self.shared.directory.add_conversation(conversation_id.clone(), owner.clone(), addr);
         Ok(ask_contract::Conversation { conversation_id, expires_at: self.shared.expiry(now) })
+    }
+
+    /// The arbiters in turn, passing over any whose thread is gone.
+    fn next_arbiter(&self) -> Option<ArbiterHandle> {
+        let first = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut in_turn = self.arbiters.iter().cycle().skip(first % self.arbiters.len().max(1));
+        let alive = in_turn
+            .by_ref()
+            .take(self.arbiters.len())
+            .map(Arbiter::handle)
+            .find(|arbiter| arbiter.spawn_fn(|| {}));
+        if alive.is_none() {
+            tracing::error!("no thread is left to run conversations on");
+        }
+        alive
     }
 
     /// Whether the caller owns the conversation.

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ask_agent::adapter::{ConfiguredServer, McpServers, Spawn};
+use ask_agent::{BranchReport, BranchTask, Sink, Stopped, run_branch};
 use ask_auth::Bearer;
+use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
 use crate::settings::RunSettings;
@@ -14,14 +16,15 @@ use crate::settings::RunSettings;
 #[error("the model's client could not be made")]
 pub(super) struct BuildFailed;
 
-/// The parts of the runs on this arbiter.
+/// A branch's work: dropping it stops it.
+pub(super) type Work = LocalBoxFuture<'static, Result<BranchReport, Stopped>>;
+
+/// Begins a branch's work as a caller, told to a sink.
+type Begin = dyn Fn(BranchTask, &Bearer, Box<dyn Sink>) -> Work;
+
+/// How a run's work is done on this arbiter.
 #[derive(Clone)]
-pub(super) struct RunParts {
-    model: Rc<ask_llm::Client>,
-    tools: ask_mcp::Client,
-    servers: Rc<[ConfiguredServer]>,
-    spawn: Spawn,
-}
+pub(super) struct RunParts(Rc<Begin>);
 
 thread_local! {
     static HERE: RefCell<Option<RunParts>> = const { RefCell::new(None) };
@@ -38,25 +41,31 @@ impl RunParts {
                 tracing::error!(error = %err, "the model's client could not be made");
                 BuildFailed
             })?;
-            let parts = Self {
-                model: Rc::new(model),
-                tools: ask_mcp::Client::new(ask_mcp::ClientLimits::default()),
-                servers: settings.servers.clone().into(),
-                spawn: Rc::new(spawn),
-            };
+            let model = Rc::new(model);
+            let tools = ask_mcp::Client::new(ask_mcp::ClientLimits::default());
+            let configured: Rc<[ConfiguredServer]> = settings.servers.clone().into();
+            let spawn: Spawn = Rc::new(spawn);
+            let parts = Self(Rc::new(move |task, bearer, sink| {
+                let (model, configured, spawn) =
+                    (Rc::clone(&model), Rc::clone(&configured), Rc::clone(&spawn));
+                let servers =
+                    McpServers::new(tools.clone(), configured, bearer.expose().to_owned(), None, spawn);
+                async move { run_branch(task, model.as_ref(), &servers, sink.as_ref()).await }.boxed_local()
+            }));
             *here = Some(parts.clone());
             Ok(parts)
         })
     }
 
-    pub(super) fn model(&self) -> Rc<ask_llm::Client> {
-        Rc::clone(&self.model)
+    /// Has the runs of this arbiter done otherwise from now on.
+    #[cfg(test)]
+    pub(super) fn replace_here(work: impl Fn(BranchTask, &Bearer, Box<dyn Sink>) -> Work + 'static) {
+        HERE.set(Some(Self(Rc::new(work))));
     }
 
-    /// The tool servers as this caller reaches them.
-    pub(super) fn servers_as(&self, bearer: &Bearer) -> McpServers {
-        let spawn = Rc::clone(&self.spawn);
-        McpServers::new(self.tools.clone(), Rc::clone(&self.servers), bearer.expose().to_owned(), None, spawn)
+    /// The work of one branch, as this caller, told to `sink`.
+    pub(super) fn work(&self, task: BranchTask, bearer: &Bearer, sink: impl Sink + 'static) -> Work {
+        (self.0)(task, bearer, Box::new(sink))
     }
 }
 
