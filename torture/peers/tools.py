@@ -5,6 +5,9 @@ import json
 
 TOOL = {"name": "run_query", "description": "Runs a statement.", "inputSchema": {"type": "object", "properties": {"sql": {"type": "string"}}}}
 
+ROWS = {"content": [{"type": "text", "text": "1"}], "structuredContent": {
+    "source": "s", "sql": "SELECT 1", "tables": [], "columns": ["n"], "rows": [[1]], "rowCount": 1, "truncated": False, "ms": 1}}
+
 
 class Hostile:
     """Listens on loopback; `way` says what it does. Counts its connections and calls."""
@@ -12,6 +15,8 @@ class Hostile:
     def __init__(self, way, off_list):
         self.way, self.off_list = way, off_list
         self.connections, self.requests, self.calls, self.listed = 0, 0, 0, 0
+        # For the ways `cut_json` and `cut_events`: how much of the reply goes out, and how much there is.
+        self.cut, self.whole = 0, 0
 
     async def __aenter__(self):
         self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0, limit=1 << 22)
@@ -118,6 +123,22 @@ class Hostile:
             self.chunk(writer, f"data: {json.dumps(note)}\n\n".encode())
             await writer.drain()
             await asyncio.sleep(0.001)
+
+    async def call_cut_json(self, writer, number):
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "result": ROWS}).encode()
+        return self.only(writer, b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    async def call_cut_events(self, writer, number):
+        data = json.dumps({"jsonrpc": "2.0", "id": number, "result": ROWS})
+        frame = f"event: message\ndata: {data}\n\n".encode()
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        return self.only(writer, head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(frame), frame))
+
+    def only(self, writer, reply):
+        """As much of the reply as is to go out, then the end of the connection."""
+        self.whole = len(reply)
+        writer.write(reply[:self.cut])
+        return False
 
     async def call_silence(self, writer, _):
         await asyncio.sleep(120)
