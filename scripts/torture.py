@@ -19,7 +19,7 @@ from torture.row import Row, table  # noqa: E402
 from torture.scene import Scene  # noqa: E402
 
 ROWS = [
-    "lossless", "ending", "cancel", "truncation", "clients", "shutdown", "crash", "storm", "floods", "tools", "tokens", "jwks", "model", "privacy", "frames", "api",
+    "lossless", "ending", "cancel", "truncation", "clients", "shutdown", "crash", "storm", "floods", "tools", "tokens", "jwks", "model", "privacy", "frames", "api", "soak",
 ]
 
 

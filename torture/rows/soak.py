@@ -1,0 +1,85 @@
+"""Constant asks under open streams, one in a hundred with a fault; memory, descriptors and threads over time."""
+
+import asyncio
+import random
+import time
+
+from .. import watch
+from ..wire import Closed
+
+PROMISE = "a service that runs for long is as it was at the start"
+REACH = "1 hour (quick form: 1 minute), 500 streams, constant asks, 1 % faults: at most 1 MiB an hour; descriptors and threads flat"
+STREAMS, ASKERS, TTL_S = 500, 8, 10
+
+
+async def stay(caller, ticket, counts):
+    """Holds a stream open for as long as there is something on it."""
+    wire, reply = await caller.open(ticket)
+    try:
+        while await reply.some():
+            counts["pieces"] += 1
+    except Closed:
+        counts["cut"] += 1
+    finally:
+        wire.close()
+
+
+async def ask_on(caller, dice, counts, end):
+    while time.monotonic() < end:
+        ticket = await caller.ask("bench n=6 size=300")
+        fault = dice.random() < 0.01
+        if fault and dice.random() < 0.5:
+            await caller.cancel(ticket)
+        elif fault:
+            wire, reply = await caller.open(ticket)
+            await reply.some()
+            wire.reset()
+        counts["faults"] += fault
+        seen = await caller.follow(ticket)
+        counts["asks"] += 1
+        counts["not ended"] += not seen.done
+        await asyncio.sleep(0.05)
+
+
+def slope(samples):
+    """Least squares: units a second."""
+    mean_x = sum(x for x, _ in samples) / len(samples)
+    mean_y = sum(y for _, y in samples) / len(samples)
+    over = sum((x - mean_x) * (y - mean_y) for x, y in samples)
+    return over / sum((x - mean_x) ** 2 for x, _ in samples)
+
+
+async def run(row, scene):
+    seconds = scene.size(60, 3600)
+    counts = {"pieces": 0, "cut": 0, "asks": 0, "faults": 0, "not ended": 0}
+    settings = {"DAS_ASK_TTL_S": str(TTL_S), "DAS_ASK_RUN_TIMEOUT_S": str(seconds + 600), "DAS_ASK_KEEP_ALIVE_S": "1", "DAS_LLM_TURN_S": str(seconds + 600),
+                "DAS_LLM_FIRST_BYTE_S": str(seconds + 600), "DAS_LLM_IDLE_S": str(seconds + 600)}
+    async with scene.service("soak", settings) as service:
+        caller = scene.caller(service.base)
+        held = [await caller.ask(f"bench hold={seconds + 300}") for _ in range(10)]
+        streams = [asyncio.create_task(stay(caller, held[n % 10], counts)) for n in range(STREAMS)]
+        end = time.monotonic() + seconds
+        askers = [asyncio.create_task(ask_on(caller, random.Random(n), counts, end)) for n in range(ASKERS)]
+        samples, fds, threads = [], [], []
+        # What expires has begun to expire, and the allocator has what it needs.
+        await asyncio.sleep(min(seconds / 2, TTL_S * 12))
+        while time.monotonic() < end:
+            samples.append((time.monotonic(), watch.resident_mib(service.pid)))
+            fds.append(watch.descriptors(service.pid))
+            threads.append(watch.threads(service.pid))
+            await asyncio.sleep(seconds / 200)
+        await asyncio.gather(*askers)
+        for task in streams:
+            task.cancel()
+    growth = slope(samples) * 3600
+    row.figure("asks", f"{counts['asks']:,}, {counts['faults']} with a fault, not ended {counts['not ended']}",
+               counts["asks"] > seconds and counts["not ended"] == 0)
+    row.figure("streams cut:", counts["cut"], counts["cut"] == 0)
+    row.figure("descriptors", f"{min(fds)} to {max(fds)}", max(fds) - min(fds) <= 40)
+    row.figure("threads", f"{min(threads)} to {max(threads)}", max(threads) == min(threads))
+    if scene.long:
+        row.figure("MiB an hour", f"{growth:.2f}", growth <= 1)
+    else:
+        half = len(samples) // 2
+        first, second = max(mib for _, mib in samples[:half]), max(mib for _, mib in samples[half:])
+        row.figure("MiB more in the second half", f"{second - first:.1f}", second - first <= 4)
