@@ -15,6 +15,9 @@ mod bearer;
 mod claims;
 mod clock;
 mod denied;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 mod identity;
 mod keys;
 mod memory;

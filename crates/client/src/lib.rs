@@ -27,6 +27,9 @@ mod bearer;
 mod client;
 mod credentials;
 mod error;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 mod http;
 mod limits;
 mod received;

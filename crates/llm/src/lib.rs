@@ -20,6 +20,9 @@ mod client;
 mod dialogue;
 mod endpoint;
 mod error;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 mod http;
 mod openai;
 mod pseudonym;

@@ -18,6 +18,9 @@ mod client;
 mod config;
 mod error;
 mod exchange;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 mod handshake;
 mod http;
 mod list;

@@ -23,6 +23,12 @@ use crate::{
 pub(crate) struct RequestId(u64);
 
 impl RequestId {
+    /// A given id.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) const fn of(number: u64) -> Self {
+        Self(number)
+    }
+
     /// An id that no other request of this process has.
     ///
     /// Sessions that each count from one have equal ids, and a shared transport that crosses their

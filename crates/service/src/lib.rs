@@ -6,6 +6,9 @@
 
 mod actors;
 mod audit;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 mod lifecycle;
 pub mod settings;
 mod telemetry;

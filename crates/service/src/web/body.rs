@@ -47,7 +47,7 @@ pub(super) async fn ask_request(
 /// One JSON object and nothing after it, or what is wrong.
 ///
 /// A list is none, although serde would take its elements for the members in their order.
-fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err("must be a JSON object".to_owned());
     }

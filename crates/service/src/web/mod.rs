@@ -13,6 +13,20 @@ use actix_web::web::{self, ServiceConfig};
 
 use crate::actors::House;
 
+/// The readers of what strangers send, for the fuzzer.
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzed {
+    /// Reads the position in a `Last-Event-ID`.
+    pub(crate) fn last_seen(value: &[u8]) -> u64 {
+        super::v1::asks::events::last_seen(value)
+    }
+
+    /// Reads a body as a question.
+    pub(crate) fn ask_request(body: &[u8]) -> Result<ask_contract::AskRequest, String> {
+        super::body::read(body)
+    }
+}
+
 pub(crate) use come_back::OpenStreams;
 pub(crate) use problem::ApiError;
 

@@ -17,7 +17,7 @@ pub(in crate::web) async fn handle(
 ) -> Result<HttpResponse, ApiError> {
     let ticket = own_ticket(&state, &request, &path).await?;
     let (latest, done) = ticket.progress();
-    let seen = last_seen(&request);
+    let seen = request.headers().get(LAST_EVENT_ID).map_or(0, |value| last_seen(value.as_bytes()));
     if done && seen >= latest {
         // A browser's EventSource stops for good at this answer, and at no other that means "no more".
         return Ok(HttpResponse::NoContent().insert_header((header::CACHE_CONTROL, "no-cache")).finish());
@@ -33,9 +33,8 @@ pub(in crate::web) async fn handle(
 }
 
 /// The last `seq` that the client has seen; 0 for anything that is no plain number.
-fn last_seen(request: &HttpRequest) -> u64 {
-    let value =
-        request.headers().get(LAST_EVENT_ID).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let digits = value.bytes().all(|byte| byte.is_ascii_digit());
-    if digits { value.parse().unwrap_or(0) } else { 0 }
+pub(in crate::web) fn last_seen(value: &[u8]) -> u64 {
+    let digits = value.iter().all(u8::is_ascii_digit);
+    let text = std::str::from_utf8(value).unwrap_or_default();
+    if digits { text.parse().unwrap_or(0) } else { 0 }
 }
