@@ -20,7 +20,7 @@ STACK := ask-service ask-executor ask-devstack ask-cli
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(TARGET)/release
 
-.PHONY: help ask ask-serve conformance-ask conformance-executor gateway-streams interop test lint doctor schemas build
+.PHONY: help ask ask-serve conformance-ask conformance-executor gateway-streams interop torture fuzz test lint doctor schemas build
 
 help: ## what can be typed
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -47,6 +47,12 @@ gateway-streams: build ## streams through the three gateways: quiet, cut, floode
 
 interop: build ## each wire against software of others: ARGS="identity clients" for some of the parts
 	@scripts/interop.py $(ARGS)
+
+torture: build ## what must hold when things go wrong: ARGS="lossless cancel", ARGS=--long
+	@scripts/torture.py $(ARGS)
+
+fuzz: ## every reader of what strangers send, a minute each (SECONDS_EACH=60); needs cargo-fuzz
+	@scripts/fuzz.sh
 
 test: ## every test, with a summary at the end
 	@scripts/test.sh

@@ -18,9 +18,12 @@ sys.path.insert(0, str(ROOT))
 from torture.row import Row, table  # noqa: E402
 from torture.scene import Scene  # noqa: E402
 
-ROWS = [
-    "lossless", "ending", "cancel", "truncation", "clients", "shutdown", "crash", "storm", "floods", "tools", "tokens", "jwks", "model", "privacy", "frames", "api", "soak",
+# Rows of one group run at the same time: each of them mostly waits.
+GROUPS = [
+    ["lossless"], ["ending"], ["concurrency"], ["cancel"], ["truncation"], ["shutdown"], ["crash"], ["storm"], ["floods"], ["tools"],
+    ["tokens"], ["model"], ["privacy"], ["frames"], ["api"], ["jwks", "clients", "soak"],
 ]
+ROWS = [name for group in GROUPS for name in group]
 
 
 def self_test():
@@ -36,17 +39,21 @@ def room_for_connections():
     return soft
 
 
+async def one(name, scene):
+    module = importlib.import_module(f"torture.rows.{name}")
+    row = Row(name, module.PROMISE, module.REACH)
+    await row.measure(module.run, scene)
+    print(f"{row.verdict:8} {name:11} {row.seconds:5.0f} s  {row.text()}", flush=True)
+    return row
+
+
 async def play(names, long):
     rows = []
     with tempfile.TemporaryDirectory(prefix="ask-torture-") as folder:
         scene = Scene(pathlib.Path(folder), long)
         try:
-            for name in names:
-                module = importlib.import_module(f"torture.rows.{name}")
-                row = Row(name, module.PROMISE, module.REACH)
-                await row.measure(module.run, scene)
-                print(f"{row.verdict:8} {name:10} {row.seconds:5.0f} s  {row.text()}", flush=True)
-                rows.append(row)
+            for group in GROUPS:
+                rows += await asyncio.gather(*(one(name, scene) for name in group if name in names))
         finally:
             scene.close()
     return rows

@@ -18,9 +18,7 @@ pub fn replay(name: &str, check: impl Fn(&[u8])) {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.sort();
-    if files.is_empty() {
-        panic!("no corpus in {}", folder.display());
-    }
+    assert!(!files.is_empty(), "no corpus in {}", folder.display());
     for (number, file) in files.iter().enumerate() {
         let Ok(input) = std::fs::read(file) else { panic!("{} can't be read", file.display()) };
         check(&input);

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use actix::Addr;
 use ask_auth::Owner;
 use ask_contract::{ConversationId, TicketId};
-use ask_core::ticket::{Batch, Log, Snapshot};
+use ask_core::ticket::{Log, Snapshot};
 use dashmap::DashMap;
 use tokio::sync::watch;
 
 use super::conversation::Conversation;
+use super::follower::Follower;
 use super::ticket::{Cancel, ShutDown, Ticket};
 
 /// The conversations and tickets that are there.
@@ -105,7 +106,7 @@ impl TicketHandle {
 
     /// A reader that has seen the events up to `seen`.
     pub(crate) fn follow(&self, seen: u64) -> Follower {
-        Follower { log: Arc::clone(&self.log), wake: self.wake.clone(), seen }
+        Follower::new(Arc::clone(&self.log), self.wake.clone(), seen)
     }
 
     /// Ends the ticket. When this returns the ending is in the log, whoever wrote it.
@@ -114,34 +115,5 @@ impl TicketHandle {
             // The actor is gone, and its writer has ended the log.
             tracing::debug!("a cancel met a ticket that is gone");
         }
-    }
-}
-
-/// One reader of a ticket: a cursor over the shared log.
-#[derive(Debug)]
-pub(crate) struct Follower {
-    log: Arc<Log>,
-    wake: watch::Receiver<u64>,
-    seen: u64,
-}
-
-impl Follower {
-    /// The frames that are there and were not read yet.
-    pub(crate) fn read(&mut self, budget: usize) -> Batch {
-        // Marked as seen before the log is read: what is appended in between wakes the next wait.
-        self.wake.mark_unchanged();
-        let batch = self.log.read(self.seen, budget);
-        self.seen = batch.seen;
-        batch
-    }
-
-    /// Waits until something was appended since the last read.
-    ///
-    /// # Cancel safety
-    ///
-    /// Nothing is lost when dropped.
-    pub(crate) async fn appended(&mut self) {
-        // The writer is gone only when the log is over, which the next read tells.
-        self.wake.changed().await.ok();
     }
 }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ask_auth::Owner;
 use bytes::Bytes;
@@ -34,6 +35,8 @@ pub(crate) struct Idempotency {
 struct Slot {
     fingerprint: Fingerprint,
     answer: OnceCell<Bytes>,
+    /// How often the work was begun; changed only while the map's entry is held.
+    tries: AtomicU32,
 }
 
 /// Keeps a key's answer until this is dropped: with the conversation or ticket that the request made.
@@ -41,6 +44,17 @@ pub(crate) struct Kept {
     answers: Arc<Idempotency>,
     key: Key,
     slot: Arc<Slot>,
+    /// Which try made it: what is left of an earlier one takes nothing along.
+    at_try: u32,
+}
+
+/// Why a slot did not answer.
+enum Unanswered<E> {
+    /// The work failed.
+    Failed(E),
+    /// An earlier try failed and took the slot out of the map: whoever waited has to begin at the map again, where another
+    /// request may have begun by now.
+    Gone,
 }
 
 impl Idempotency {
@@ -58,26 +72,49 @@ impl Idempotency {
         make: impl FnOnce(Kept) -> F,
     ) -> Result<Result<Once, E>, KeyReused> {
         let key = (owner.clone(), key);
-        let fresh = || Arc::new(Slot { fingerprint, answer: OnceCell::new() });
-        let slot = Arc::clone(&self.slots.entry(key.clone()).or_insert_with(fresh));
-        if slot.fingerprint != fingerprint {
-            return Err(KeyReused);
+        let mut make = Some(make);
+        loop {
+            let fresh = || Arc::new(Slot { fingerprint, answer: OnceCell::new(), tries: AtomicU32::new(0) });
+            let slot = Arc::clone(&self.slots.entry(key.clone()).or_insert_with(fresh));
+            if slot.fingerprint != fingerprint {
+                return Err(KeyReused);
+            }
+            let mut replayed = true;
+            let answer = slot.answer.get_or_try_init(|| {
+                replayed = false;
+                let at_try = self.begin(&key, &slot);
+                let work = at_try.and_then(|at_try| Some((make.take()?, at_try))).map(|(make, at_try)| {
+                    let key = key.clone();
+                    make(Kept { answers: Arc::clone(self), key, slot: Arc::clone(&slot), at_try })
+                });
+                async move {
+                    match work {
+                        Some(work) => work.await.map_err(Unanswered::Failed),
+                        None => Err(Unanswered::Gone),
+                    }
+                }
+            });
+            match answer.await.cloned() {
+                Ok(body) => return Ok(Ok(Once { body, replayed })),
+                Err(Unanswered::Failed(err)) => return Ok(Err(err)),
+                Err(Unanswered::Gone) => {}
+            }
         }
-        let mut replayed = true;
-        let answer = slot.answer.get_or_try_init(|| {
-            replayed = false;
-            // An earlier try may have failed and taken its slot along.
-            self.slots.insert(key.clone(), Arc::clone(&slot));
-            make(Kept { answers: Arc::clone(self), key, slot: Arc::clone(&slot) })
-        });
-        let body = answer.await.cloned();
-        Ok(body.map(|body| Once { body, replayed }))
+    }
+
+    /// Begins a try, if the slot is still the one in the map.
+    fn begin(&self, key: &Key, slot: &Arc<Slot>) -> Option<u32> {
+        let in_map = self.slots.get_mut(key)?;
+        Arc::ptr_eq(&in_map, slot).then(|| slot.tries.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        self.answers.slots.remove_if(&self.key, |_, slot| Arc::ptr_eq(slot, &self.slot));
+        let is_mine = |slot: &Arc<Slot>| {
+            Arc::ptr_eq(slot, &self.slot) && slot.tries.load(Ordering::Relaxed) == self.at_try
+        };
+        self.answers.slots.remove_if(&self.key, |_, slot| is_mine(slot));
     }
 }
 

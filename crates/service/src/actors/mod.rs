@@ -26,6 +26,7 @@ mod conversation;
 mod directory;
 #[cfg(test)]
 mod faults;
+mod follower;
 mod idempotency;
 mod parts;
 mod quota;
@@ -43,7 +44,8 @@ use ask_contract::{AskRequest, ConversationId, Ticket, TicketId};
 use ask_core::clock::Clock;
 use ask_core::id::{IdMint, MadeBy, NoRandomness};
 
-pub(crate) use directory::{Follower, TicketHandle};
+pub(crate) use directory::TicketHandle;
+pub(crate) use follower::Follower;
 pub(crate) use idempotency::{Fingerprint, Idempotency, Kept, Once};
 pub(crate) use quota::{Allowance, QuotaExceeded};
 
