@@ -166,17 +166,17 @@ fn every_example_in_json_is_json() {
     }
 }
 
-/// The help of `ask`.
-fn help() -> String {
+/// The help of `ask`, or of one of its verbs.
+fn help(verb: Option<&str>) -> String {
     let this = std::env::current_exe().unwrap();
     let ask = this.parent().and_then(Path::parent).unwrap().join("ask");
     assert!(ask.is_file(), "ask is not built: run `cargo build --workspace --bins`");
-    String::from_utf8(Command::new(ask).arg("--help").output().unwrap().stdout).unwrap()
+    String::from_utf8(Command::new(ask).args(verb).arg("--help").output().unwrap().stdout).unwrap()
 }
 
 #[test]
 fn exit_codes_on_the_page_are_those_of_the_help() {
-    let help = help();
+    let help = help(None);
     let told = help.split("Exit codes:").nth(1).unwrap();
     // A line is `    0  an answer`, and may hold a second code behind a semicolon.
     let told: BTreeSet<u8> = told
@@ -208,12 +208,16 @@ fn options_in(text: &str) -> BTreeSet<&str> {
 
 #[test]
 fn options_on_the_page_are_those_of_the_help() {
-    let help = help();
-    let mut offered = options_in(&help);
-    // An option of one verb alone.
-    offered.insert("--after");
+    let own = help(None);
+    let commands = own.split("Commands:").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
+    let verbs: BTreeSet<&str> = commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let helps: Vec<String> = verbs.iter().map(|verb| help(Some(verb))).chain([own.clone()]).collect();
+    let offered: BTreeSet<&str> = helps.iter().flat_map(|help| options_in(help)).collect();
     let page = read("docs/cli.md");
     assert_eq!(options_in(&page), offered);
+    for verb in verbs.iter().filter(|verb| **verb != "help") {
+        assert!(page.contains(&format!("| `ask {verb}")), "{verb} has no row");
+    }
 }
 
 #[test]

@@ -36,7 +36,8 @@ Exit codes:
     4  a refusal: a source said no
     5  an error: the ask failed, or was not taken
     6  cancelled
-    7  the service can't be reached, or does not accept the sign-in
+    7  the service can't be reached, nobody is signed in, or the sign-in is not accepted;
+       of doctor: something is missing
     1  standard output can't be written; 141 its reader has gone
 With --then the code is that of the last question asked; an ending that is no answer
 ends the row.";

@@ -7,12 +7,12 @@
 
 mod args;
 mod exit;
+mod identity;
 mod neutral;
 mod progress;
 mod render;
 mod run;
 mod screen;
-mod sign_in;
 mod style;
 mod words;
 

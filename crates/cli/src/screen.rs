@@ -54,9 +54,9 @@ impl Screen {
         let progress = if json || quiet {
             Progress::hidden()
         } else if around.stderr_is_terminal && !around.dumb {
-            Progress::spinner()
+            Progress::live()
         } else {
-            Progress::lines()
+            Progress::plain()
         };
         Self {
             style: Style::new(coloured(around.stdout_is_terminal)),

@@ -36,6 +36,16 @@ impl Style {
         self.with("33", text)
     }
 
+    /// What is as it should be.
+    pub(crate) const fn good<T: Display>(self, text: T) -> Styled<T> {
+        self.with("32", text)
+    }
+
+    /// Whether there is any style.
+    pub(crate) const fn is_on(self) -> bool {
+        self.on
+    }
+
     /// What went wrong, or was refused.
     pub(crate) const fn bad<T: Display>(self, text: T) -> Styled<T> {
         self.with("1;31", text)

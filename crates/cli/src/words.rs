@@ -1,6 +1,6 @@
 //! The sentences for what the events say as structure.
 
-use ask_contract::{ErrorKind, Milestone, Phase, RefusalKind};
+use ask_contract::{Branch, BranchRole, ErrorKind, Milestone, Phase, RefusalKind};
 
 use crate::neutral;
 
@@ -22,6 +22,17 @@ pub(crate) fn milestone(milestone: &Milestone) -> String {
         (Phase::Querying, None, None) => "Asking the data".to_owned(),
         (Phase::Reconciling, Some(subject), _) => format!("Putting the results on {subject} together"),
         (Phase::Reconciling, None, _) => "Putting the results together".to_owned(),
+    }
+}
+
+/// What a branch is called, on one line; the run's own has no name, since it is the ask itself.
+pub(crate) fn branch(branch: &Branch) -> Option<String> {
+    let source = branch.source.as_deref().map(|source| neutral::line(source).into_owned());
+    match branch.role {
+        BranchRole::Supervisor => None,
+        BranchRole::Grounding => Some(source.unwrap_or_else(|| "catalog".to_owned())),
+        BranchRole::Source => Some(source.unwrap_or_else(|| "a source".to_owned())),
+        BranchRole::Divergence => Some("without the catalog".to_owned()),
     }
 }
 

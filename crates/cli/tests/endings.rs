@@ -11,7 +11,7 @@ const Q: &str = "Which team is fastest?";
 #[test]
 fn an_answer_goes_to_standard_output_whole() {
     let service = Service::start(answered());
-    let ran = service.run(&[Q]);
+    let ran = service.run(&["--sql", Q]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(
         ran.stdout,
@@ -20,7 +20,7 @@ fn an_answer_goes_to_standard_output_whole() {
          team       avg_minutes\n\
          ───────────────────────\n\
          Billing           41.5\n\
-         Frontline         1203\n\
+         Frontline       1203\n\
          There are more rows than the service returned.\n\n\
          Definitions\n  Resolution Time: Time to resolve, without waiting on the customer. (support.ResolutionTime)\n\n\
          SQL\n  SELECT team, AVG(resolution_minutes) FROM support.tickets GROUP BY team\n\n\
@@ -112,7 +112,7 @@ fn layouts_differ_and_caveats_are_always_told() {
     assert_eq!(lines(&json.stdout)[0]["caveats"][0], "Tickets before 2024 lack a team.");
     let markdown = Service::start(answered()).run(&["--format", "markdown", Q]);
     assert!(markdown.stdout.contains("### Caveats\n\n- Tickets before 2024 lack a team.\n"));
-    let text = Service::start(answered()).run(&["--no-sql", "--rows", "1", Q]);
+    let text = Service::start(answered()).run(&["--rows", "1", Q]);
     assert!(!text.stdout.contains("SELECT") && text.stdout.contains("! Tickets before 2024"));
     assert!(text.stdout.contains("1 of 2 rows shown") && !text.stdout.contains("Frontline"));
 }

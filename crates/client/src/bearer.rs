@@ -26,6 +26,11 @@ impl Bearer {
         Ok(Self(token.into()))
     }
 
+    /// The token itself, for a caller that reads what it says.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
     /// The value of the `Authorization` header.
     pub(crate) fn header(&self) -> String {
         format!("Bearer {}", self.0)

@@ -1,5 +1,7 @@
 //! A result as CSV by RFC 4180, for another program.
 
+use std::borrow::Cow;
+
 use ask_contract::{Answer, HeadlineValue};
 use serde_json::Value;
 
@@ -7,7 +9,8 @@ use crate::neutral;
 
 /// The rows of the result with a header line; without a result, the headline as one row; nothing without either.
 ///
-/// Lines end in LF. A null is an empty field. Line feeds within a field stay, in quotes.
+/// Lines end in LF. A null is an empty field. Line feeds within a field stay, in quotes. Text that a spreadsheet would run
+/// as a formula has an apostrophe before it; numbers stay as they are.
 pub(crate) fn csv(answer: &Answer) -> String {
     let mut text = String::new();
     if let Some(result) = &answer.result {
@@ -44,11 +47,18 @@ fn cell(value: &Value) -> String {
 
 fn field(text: &str) -> String {
     let text = neutral::block(text);
+    let text = if is_formula(&text) { Cow::Owned(format!("'{text}")) } else { text };
     if text.contains([',', '"', '\n']) || text.starts_with(' ') || text.ends_with(' ') {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.into_owned()
     }
+}
+
+/// Whether a spreadsheet would take text for a formula; a number with a sign is none.
+fn is_formula(text: &str) -> bool {
+    text.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
+        && text.parse::<f64>().is_err()
 }
 
 #[cfg(test)]
@@ -66,6 +76,23 @@ mod tests {
             csv(&answer),
             "team,avg_minutes\n\"a \"\"b\"\", c\",41.5\n\"Front\nline\",1203\n\u{FFFD}[0m,\n"
         );
+    }
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        for (text, cell) in [
+            ("=HYPERLINK(\"http://evil\")", "\"'=HYPERLINK(\"\"http://evil\"\")\""),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+            ("\t=1+1", "'\t=1+1"),
+            ("-2+3", "'-2+3"),
+            ("＝1+1", "'＝1+1"),
+            ("-5.25", "-5.25"),
+            ("a=b", "a=b"),
+        ] {
+            assert_eq!(field(text), cell);
+        }
+        assert_eq!(cell(&serde_json::json!(-5)), "-5");
     }
 
     #[test]

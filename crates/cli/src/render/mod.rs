@@ -1,5 +1,6 @@
 //! Events as a person reads them.
 
+mod chart;
 mod csv;
 mod ending;
 mod headline;
@@ -26,6 +27,8 @@ pub(crate) struct Layout {
     pub(crate) rows: usize,
     /// Whether the SQL is shown.
     pub(crate) sql: bool,
+    /// Whether the rows are drawn.
+    pub(crate) chart: bool,
 }
 
 impl Layout {

@@ -10,6 +10,21 @@ use crate::neutral;
 /// What stands for a null.
 const NULL: &str = "–";
 
+/// The width of a number's fraction with its point.
+fn fraction(number: &str) -> usize {
+    if number.contains(['e', 'E']) { 0 } else { number.find('.').map_or(0, |at| number.len() - at) }
+}
+
+/// A cell of a column whose fractions are so wide: points stand below each other, and no digit is added.
+fn figure(value: &Value, widest: usize) -> String {
+    let mut text = cell(value);
+    if value.is_number() {
+        let missing = widest.saturating_sub(fraction(&text));
+        text.extend(std::iter::repeat_n('\u{a0}', missing));
+    }
+    text
+}
+
 /// The table with its notes below, each line ended.
 pub(super) fn table(result: &ResultTable, layout: Layout) -> String {
     let (rows, left_out) = layout.rows(&result.rows);
@@ -33,6 +48,15 @@ fn drawn(columns: &[String], rows: &[Vec<Value>], layout: Layout) -> String {
     let alignments: Vec<CellAlignment> = (0..columns.len())
         .map(|column| if numeric(column) { CellAlignment::Right } else { CellAlignment::Left })
         .collect();
+    let fractions: Vec<usize> = alignments
+        .iter()
+        .enumerate()
+        .map(|(column, alignment)| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            let widest = cells.map(|cell| fraction(&cell.to_string())).max();
+            if *alignment == CellAlignment::Right { widest.unwrap_or_default() } else { 0 }
+        })
+        .collect();
     let aligned = |text: String, alignment: &CellAlignment| Cell::new(text).set_alignment(*alignment);
 
     let mut table = Table::new();
@@ -51,13 +75,15 @@ fn drawn(columns: &[String], rows: &[Vec<Value>], layout: Layout) -> String {
             .map(|(name, alignment)| aligned(neutral::line(name).into_owned(), alignment)),
     );
     for row in rows {
-        table.add_row(
-            alignments.iter().enumerate().map(|(column, alignment)| {
-                aligned(row.get(column).map_or_else(String::new, cell), alignment)
-            }),
-        );
+        table.add_row(alignments.iter().zip(&fractions).enumerate().map(
+            |(column, (alignment, fraction))| {
+                let text = row.get(column).map_or_else(String::new, |value| figure(value, *fraction));
+                aligned(text, alignment)
+            },
+        ));
     }
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    let lines: Vec<String> =
+        table.lines().map(|line| line.replace('\u{a0}', " ").trim_end().to_owned()).collect();
     // The first column's padding would indent the whole table by one.
     let padded = lines.iter().all(|line| line.is_empty() || line.starts_with([' ', '─']));
     let flush = |line| if padded { str::strip_prefix(line, [' ', '─']).unwrap_or(line) } else { line };
@@ -86,7 +112,7 @@ mod tests {
     use serde_json::json;
 
     fn layout(width: Option<u16>, rows: usize) -> Layout {
-        Layout { style: Style::new(false), width, rows, sql: true }
+        Layout { style: Style::new(false), width, rows, sql: true, chart: false }
     }
 
     #[test]
@@ -97,7 +123,7 @@ mod tests {
             "team        avg_minutes\n\
              ────────────────────────\n\
              Billing            41.5\n\
-             Front line         1203\n\
+             Front line       1203\n\
              Über|all              –\n"
         );
     }

@@ -4,8 +4,8 @@ use std::fmt::{Display, Write as _};
 
 use ask_contract::{Answer, PathDetail, Speed};
 
-use super::{Layout, headline, table, wrap};
-use crate::neutral;
+use super::{Layout, chart, headline, table, wrap};
+use crate::{neutral, words};
 
 /// How far in the entries of a section stand.
 const INDENT: &str = "  ";
@@ -25,6 +25,12 @@ pub(crate) fn text(answer: &Answer, layout: Layout) -> String {
     }
     if let Some(result) = &answer.result {
         parts.push(table::table(result, layout));
+        if layout.chart {
+            parts.push(chart::chart(result, layout));
+        }
+    }
+    if layout.chart && answer.result.is_none() {
+        parts.push(format!("{}\n", style.dim(chart::NOTHING)));
     }
     let width = layout.width.map(|width| usize::from(width).saturating_sub(INDENT.len()));
     if !answer.provenance.is_empty() {
@@ -49,7 +55,13 @@ pub(crate) fn text(answer: &Answer, layout: Layout) -> String {
         let entries = answer.caveats.iter().map(|caveat| format!("! {}", neutral::block(caveat).trim_end()));
         parts.push(section(&style.warn("Caveats"), entries, width, |line| style.warn(line).to_string()));
     }
-    let path = wrap::lines(&path(answer), layout.width.map(usize::from));
+    let mut path = path(answer);
+    if !layout.sql && !answer.sql.is_empty() {
+        let count = words::count(answer.sql.len() as u64, "SQL statement", "SQL statements");
+        // Writing to a string can't fail.
+        write!(path, "; {count} (--sql shows)").unwrap_or_default();
+    }
+    let path = wrap::lines(&path, layout.width.map(usize::from));
     parts.push(path.iter().map(|line| format!("{}\n", style.dim(line))).collect::<Vec<_>>().concat());
     parts.join("\n")
 }
@@ -101,7 +113,7 @@ mod tests {
     use crate::style::Style;
 
     fn layout() -> Layout {
-        Layout { style: Style::new(false), width: None, rows: 40, sql: true }
+        Layout { style: Style::new(false), width: None, rows: 40, sql: true, chart: false }
     }
 
     #[test]
@@ -115,7 +127,7 @@ mod tests {
              team        avg_minutes\n\
              ────────────────────────\n\
              Billing            41.5\n\
-             Front line         1203\n\
+             Front line       1203\n\
              Über|all              –\n\
              \n\
              Definitions\n  \
@@ -138,6 +150,7 @@ mod tests {
     fn sql_can_be_left_out_and_caveats_can_not() {
         let shown = text(&sample::answer(), Layout { sql: false, ..layout() });
         assert!(!shown.contains("SELECT") && shown.contains("! SLA is disputed."));
+        assert!(shown.ends_with("tables support.tickets; 1 SQL statement (--sql shows)\n"));
     }
 
     #[test]

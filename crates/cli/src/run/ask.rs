@@ -18,14 +18,29 @@ const TICKET_WITHIN: Duration = Duration::from_secs(2);
 pub(super) struct Asking {
     pub(super) questions: Vec<String>,
     pub(super) conversation: Option<String>,
+    pub(super) shape: Shape,
+}
+
+/// How each question is asked.
+#[derive(Debug, Clone)]
+pub(super) struct Shape {
     pub(super) context: bool,
     pub(super) model: Option<String>,
     pub(super) effort: Option<Effort>,
+    pub(super) deadline_s: Option<u32>,
+}
+
+impl Shape {
+    /// A question in this shape.
+    pub(super) fn of(&self, question: String) -> AskRequest {
+        let Self { context, model, effort, deadline_s } = self.clone();
+        AskRequest { question, context, model, effort, deadline_s }
+    }
 }
 
 /// Asks every question in one conversation.
 pub(super) async fn ask(desk: &mut Desk, asking: Asking) -> Exit {
-    let Asking { questions, conversation, context, model, effort } = asking;
+    let Asking { questions, conversation, shape } = asking;
     desk.screen.progress.start("Asking");
     let conversation = match conversation {
         Some(id) => ConversationId::new(id),
@@ -44,8 +59,7 @@ pub(super) async fn ask(desk: &mut Desk, asking: Asking) -> Exit {
             let heading = format!("> {}", neutral::line(&question));
             desk.screen.note(desk.screen.note_style.strong(heading));
         }
-        let request = AskRequest { question, context, model: model.clone(), effort, deadline_s: None };
-        exit = match take(desk, &conversation, &request).await {
+        exit = match take(desk, &conversation, &shape.of(question)).await {
             Ok(ticket) => follow(desk, Following::own(ticket.ticket)).await,
             Err(exit) => exit,
         };
@@ -62,7 +76,7 @@ pub(super) async fn ask(desk: &mut Desk, asking: Asking) -> Exit {
     exit
 }
 
-async fn open(desk: &mut Desk) -> Result<ConversationId, Exit> {
+pub(super) async fn open(desk: &mut Desk) -> Result<ConversationId, Exit> {
     let opened = tokio::select! {
         opened = desk.client.create_conversation() => opened,
         () = desk.leaving.next() => return Err(cancelled_early(desk)),
@@ -74,7 +88,11 @@ async fn open(desk: &mut Desk) -> Result<ConversationId, Exit> {
 }
 
 /// Hands the question in. Whoever leaves in the meantime leaves no ask behind.
-async fn take(desk: &mut Desk, conversation: &ConversationId, request: &AskRequest) -> Result<Ticket, Exit> {
+pub(super) async fn take(
+    desk: &mut Desk,
+    conversation: &ConversationId,
+    request: &AskRequest,
+) -> Result<Ticket, Exit> {
     let client = desk.client.clone();
     let mut asked = pin!(client.ask(conversation, request));
     let left = tokio::select! {

@@ -238,10 +238,15 @@ fn tell(desk: &mut Desk, body: &EventBody) -> Result<(), Closed> {
     match body {
         EventBody::Answer(answer) => {
             let Desk { output, screen, .. } = desk;
-            let layout =
-                Layout { style: screen.style, width: screen.width, rows: output.rows, sql: !output.no_sql };
+            let layout = Layout {
+                style: screen.style,
+                width: screen.width,
+                rows: output.rows,
+                sql: output.sql,
+                chart: output.chart,
+            };
             match output.format {
-                Format::Text => screen.data(&render::text(answer, layout))?,
+                Format::Table => screen.data(&render::text(answer, layout))?,
                 Format::Markdown => screen.data(&render::markdown(answer, layout))?,
                 Format::Csv => {
                     screen.data(&render::csv(answer))?;
@@ -257,7 +262,18 @@ fn tell(desk: &mut Desk, body: &EventBody) -> Result<(), Closed> {
         EventBody::Refusal(refusal) => desk.screen.note(render::refusal(refusal, style)),
         EventBody::Error(failure) if failure.kind == ErrorKind::Cancelled => desk.screen.note("Cancelled."),
         EventBody::Error(failure) => desk.screen.note(render::failure(failure, style)),
-        EventBody::Milestone(milestone) => desk.screen.progress.say(&words::milestone(milestone)),
+        EventBody::Milestone(milestone) => {
+            let id = milestone.branch_id.as_str();
+            desk.screen.progress.say_in(id, &words::milestone(milestone));
+        }
+        EventBody::Branch(branch) => match branch.state {
+            BranchState::Opened => {
+                if let Some(name) = words::branch(branch) {
+                    desk.screen.progress.open(branch.branch_id.as_str(), &name);
+                }
+            }
+            BranchState::Closed => desk.screen.progress.close(branch.branch_id.as_str()),
+        },
         EventBody::Done(done) => {
             if !desk.output.quiet {
                 desk.screen.note(style.dim(format!("Took {}.", render::summary(done))));
@@ -266,7 +282,7 @@ fn tell(desk: &mut Desk, body: &EventBody) -> Result<(), Closed> {
                 desk.screen.note(style.dim(format!("The model's protocol lacks: {}", neutral::line(lack))));
             }
         }
-        EventBody::Accepted(_) | EventBody::Branch(_) | EventBody::Step(_) => {}
+        EventBody::Accepted(_) | EventBody::Step(_) => {}
     }
     Ok(())
 }

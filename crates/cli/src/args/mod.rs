@@ -1,11 +1,15 @@
 //! The command line.
 
+mod verb;
+
 use std::path::PathBuf;
 
 use ask_client::Base;
 use ask_contract::Effort;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
+
+pub(crate) use verb::{Login, Serve, Verb};
 
 use crate::exit::TABLE;
 
@@ -17,7 +21,10 @@ const DEFAULT_BASE: &str = "http://127.0.0.1:8091";
 /// The answer goes to standard output. Progress, and the endings that are no answer, go to standard error.
 #[derive(Debug, Parser)]
 #[command(name = "ask", version, after_help = TABLE, subcommand_negates_reqs = true)]
-#[command(override_usage = "ask [OPTIONS] QUESTION...\n       ask [OPTIONS] <watch|status|cancel> TICKET")]
+#[command(
+    override_usage = "ask [OPTIONS] QUESTION...\n       ask [OPTIONS] <watch|status|cancel> TICKET\n       \
+        ask [OPTIONS] <chat|login|logout|whoami|serve|doctor|man>\n       ask completions SHELL"
+)]
 pub struct Args {
     /// The question, in one or more words; `-` reads it from standard input
     #[arg(value_name = "QUESTION", required = true)]
@@ -28,20 +35,25 @@ pub struct Args {
     pub(crate) then: Vec<String>,
 
     /// Ask within this conversation instead of a new one
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", global = true)]
     pub(crate) conversation: Option<String>,
 
     /// Ask without the catalog's meanings, to see what they are worth
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub(crate) no_context: bool,
 
     /// The model for this ask
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", global = true)]
     pub(crate) model: Option<String>,
 
     /// How hard the model should try: low, medium, high, xhigh or max
-    #[arg(long, value_name = "EFFORT")]
+    #[arg(long, value_name = "EFFORT", global = true)]
     pub(crate) effort: Option<Effort>,
+
+    /// Break the ask off after so many seconds, if that is sooner than the service's own limit
+    #[arg(long, value_name = "SECONDS", global = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) deadline: Option<u32>,
 
     #[command(flatten)]
     pub(crate) access: Access,
@@ -55,29 +67,6 @@ pub struct Args {
     /// Which of the credentials were named on the command line itself.
     #[arg(skip)]
     pub(crate) named: Named,
-}
-
-/// What can be done with an ask that is there already.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
-    /// Follow an ask to its ending; leaving does not cancel it
-    Watch {
-        /// The ask's ticket
-        ticket: String,
-        /// Only what comes after this event
-        #[arg(long, value_name = "SEQ", default_value_t = 0)]
-        after: u64,
-    },
-    /// Tell where an ask stands
-    Status {
-        /// The ask's ticket
-        ticket: String,
-    },
-    /// End an ask
-    Cancel {
-        /// The ask's ticket
-        ticket: String,
-    },
 }
 
 /// Where the service is, and who asks.
@@ -111,6 +100,10 @@ pub(crate) struct Access {
     #[arg(long, value_name = "URL", env = "ASK_TOKEN_URL", global = true, hide = true)]
     pub(crate) token_url: Option<String>,
 
+    /// The identity provider (OIDC) to sign in at, with `ask login`
+    #[arg(long, value_name = "URL", env = "ASK_ISSUER", global = true)]
+    pub(crate) issuer: Option<String>,
+
     /// Certificate authorities to trust instead of the public ones, as PEM
     #[arg(long, value_name = "FILE", env = "ASK_CA_FILE", global = true)]
     pub(crate) ca_file: Option<PathBuf>,
@@ -129,15 +122,19 @@ pub(crate) struct Output {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t, global = true)]
     pub(crate) format: Format,
 
-    /// Leave out the SQL that ran
+    /// Draw the rows as bars, or as a line where the first column is a date
     #[arg(long, global = true)]
-    pub(crate) no_sql: bool,
+    pub(crate) chart: bool,
 
-    /// Show the SQL that ran; the default
-    #[arg(long, global = true, overrides_with = "no_sql", hide = true)]
+    /// Show the SQL that ran
+    #[arg(long, global = true, overrides_with = "no_sql")]
     pub(crate) sql: bool,
 
-    /// Rows of the result to show as text or markdown; 0 shows all
+    /// Leave out the SQL that ran; the default
+    #[arg(long, global = true, overrides_with = "sql", hide = true)]
+    pub(crate) no_sql: bool,
+
+    /// Rows of the result to show in a table; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 40, global = true)]
     pub(crate) rows: usize,
 
@@ -157,14 +154,15 @@ pub(crate) struct Output {
 /// A layout of the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Headline, text, table, definitions, SQL, caveats, path
+    /// Everything, for a person: headline, text, table, definitions, SQL, caveats, path
     #[default]
-    Text,
+    #[value(alias = "text")]
+    Table,
     /// The result's rows alone; text and caveats go to standard error
     Csv,
     /// The ending event as one line of JSON
     Json,
-    /// As text, in Markdown
+    /// Everything, in Markdown
     Markdown,
 }
 
@@ -209,6 +207,12 @@ impl Args {
             return refuse(
                 clap::error::ErrorKind::ArgumentConflict,
                 "only one of --token, --token-file and --user can say who asks",
+            );
+        }
+        if self.output.chart && (self.output.json || self.output.format != Format::Table) {
+            return refuse(
+                clap::error::ErrorKind::ArgumentConflict,
+                "--chart draws for a person: it goes with --format table alone",
             );
         }
         let asks = self.verb.is_none();
@@ -265,10 +269,9 @@ mod tests {
 
     #[test]
     fn a_verb_within_a_question_is_a_word() {
-        let args =
-            read(&["--trace", "which", "status", "do", "cancel", "tickets", "have", "--no-sql"]).unwrap();
+        let args = read(&["--trace", "which", "status", "do", "cancel", "tickets", "have", "--sql"]).unwrap();
         assert_eq!(args.question.len(), 6);
-        assert!(args.verb.is_none() && args.output.no_sql && args.output.trace);
+        assert!(args.verb.is_none() && args.output.sql && args.output.trace);
         assert_eq!(read(&["--", "watch", "out"]).unwrap().question, ["watch", "out"]);
     }
 
@@ -294,6 +297,11 @@ mod tests {
             vec!["q", "--token", "a", "--user", "b"],
             vec!["watch"],
             vec!["q", "--frobnicate"],
+            vec!["q", "--deadline", "0"],
+            vec!["q", "--chart", "--format", "csv"],
+            vec!["chat", "--chart", "--json"],
+            vec!["serve", "--sample", "--env-file", "x"],
+            vec!["completions", "tcsh"],
         ] {
             let err = read(&words).unwrap_err();
             assert_eq!(err.exit_code(), 2, "{words:?}");
@@ -301,7 +309,20 @@ mod tests {
     }
 
     #[test]
+    fn what_shapes_an_ask_stands_behind_chat_too() {
+        let args = read(&["chat", "--effort", "low", "--deadline", "30", "--conversation", "c1"]).unwrap();
+        assert!(matches!(args.verb, Some(Verb::Chat)));
+        assert_eq!((args.deadline, args.conversation.as_deref()), (Some(30), Some("c1")));
+    }
+
+    #[test]
+    fn text_is_another_name_of_table() {
+        assert_eq!(read(&["q", "--format", "text"]).unwrap().output.format, Format::Table);
+    }
+
+    #[test]
     fn the_later_of_sql_and_no_sql_wins() {
-        assert!(!read(&["--no-sql", "--sql", "q"]).unwrap().output.no_sql);
+        assert!(!read(&["--sql", "--no-sql", "q"]).unwrap().output.sql);
+        assert!(read(&["--no-sql", "--sql", "q"]).unwrap().output.sql);
     }
 }

@@ -1,4 +1,4 @@
-//! Who asks: a token that is given, or one that a development issuer hands out.
+//! A token that is given, or one that a development issuer hands out.
 
 use std::time::Duration;
 
@@ -37,34 +37,41 @@ struct Denied {
     error_description: Option<String>,
 }
 
-/// The caller's token. What the command line names wins over the environment; of each, a token over a file over a person.
-/// An empty variable counts as none.
+/// Whether the command line or the environment says who asks.
+pub(crate) fn is_given(access: &Access) -> bool {
+    let filled = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    let file = access.token_file.as_ref().is_some_and(|path| !path.as_os_str().is_empty());
+    filled(&access.token) || file || filled(&access.user)
+}
+
+/// The token that is given; `None` where nothing says who asks. What the command line names wins over the environment; of
+/// each, a token over a file over a person. An empty variable counts as none.
 ///
 /// # Errors
 ///
-/// When nothing says who asks, or the token can't be read or had.
-pub(crate) async fn sign_in(access: &Access, named: Named) -> anyhow::Result<Bearer> {
+/// When the token can't be read or had.
+pub(crate) async fn given(access: &Access, named: Named) -> anyhow::Result<Option<Bearer>> {
     let Access { token, token_file, user, .. } = access;
     let anything_named = named.token || named.token_file || named.user;
     let counts = |this: bool| this || !anything_named;
     let given = |text: &&String| !text.is_empty();
     if let Some(token) = token.as_ref().filter(given).filter(|_| counts(named.token)) {
-        return Bearer::new(token).context("the given token can't be used");
+        return Bearer::new(token).context("the given token can't be used").map(Some);
     }
     let path = token_file.as_ref().filter(|path| !path.as_os_str().is_empty());
     if let Some(path) = path.filter(|_| counts(named.token_file)) {
         let text = std::fs::read_to_string(path).with_context(|| format!("can't read {}", path.display()))?;
-        return Bearer::new(&text).with_context(|| format!("the token in {} can't be used", path.display()));
+        let bearer = Bearer::new(&text);
+        return bearer.with_context(|| format!("the token in {} can't be used", path.display())).map(Some);
     }
     if let Some(user) = user.as_ref().filter(given).filter(|_| counts(named.user)) {
         let url = access.token_url.as_deref().filter(|url| !url.is_empty());
         let url =
             url.ok_or_else(|| anyhow!("--user needs ASK_TOKEN_URL, a development issuer's token endpoint"))?;
-        return from_issuer(url, user)
-            .await
-            .with_context(|| format!("can't sign in as {}", neutral::line(user)));
+        let signed_in = from_issuer(url, user).await;
+        return signed_in.with_context(|| format!("can't sign in as {}", neutral::line(user))).map(Some);
     }
-    bail!("nobody is signed in: give --user NAME, or a token in ASK_TOKEN or --token-file");
+    Ok(None)
 }
 
 async fn from_issuer(url: &str, user: &str) -> anyhow::Result<Bearer> {

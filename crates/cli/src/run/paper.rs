@@ -1,0 +1,52 @@
+//! What the command prints of itself: completions and the manual page.
+
+use std::io;
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use crate::args::Args;
+use crate::exit::Exit;
+use crate::screen::{Closed, Screen};
+
+/// A script that completes the command in a shell.
+pub(super) fn completions(screen: &mut Screen, shell: Shell) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "ask", &mut script);
+    print(screen, &script)
+}
+
+/// The manual page, as roff.
+pub(super) fn man(screen: &mut Screen) -> Exit {
+    match page() {
+        Ok(page) => print(screen, &page),
+        Err(err) => {
+            screen.problem(&format!("can't write the manual page: {err}"));
+            Exit::Output
+        }
+    }
+}
+
+/// The command itself, then a section for each verb.
+fn page() -> io::Result<Vec<u8>> {
+    let mut command = Args::command();
+    command.build();
+    let mut page = Vec::new();
+    let main = clap_mangen::Man::new(command.clone());
+    main.render_title(&mut page)?;
+    main.render_name_section(&mut page)?;
+    main.render_synopsis_section(&mut page)?;
+    main.render_description_section(&mut page)?;
+    main.render_options_section(&mut page)?;
+    main.render_subcommands_section(&mut page)?;
+    main.render_extra_section(&mut page)?;
+    main.render_version_section(&mut page)?;
+    Ok(page)
+}
+
+fn print(screen: &mut Screen, bytes: &[u8]) -> Exit {
+    match screen.data(&String::from_utf8_lossy(bytes)) {
+        Ok(()) => Exit::Answer,
+        Err(Closed(exit)) => exit,
+    }
+}
