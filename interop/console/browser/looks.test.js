@@ -25,6 +25,9 @@ for (const [name, options] of [["dark", { scheme: "dark" }], ["phone", { phone: 
       await look(page, `${name}-${kind}`, { whole: true });
     }
     if (options.phone) {
+      // The narrowest that has to do (WCAG 1.4.10).
+      await page.setViewportSize({ width: 320, height: 640 });
+      await look(page, `${name}-narrow`);
       const small = await page.locator("button:visible, summary:visible").evaluateAll((all) =>
         all.map((it) => [it.textContent, it.getBoundingClientRect().height]).filter(([, height]) => height < 24));
       assert.deepEqual(small, [], "each thing to press is large enough to be pressed");

@@ -31,10 +31,11 @@ test("the work is seen as it happens, and a stop cancels it", async (context) =>
   await page.locator(".step", { hasText: "run_query" }).waitFor();
   await look(page, "asking-work", { whole: true });
   const cancelled = page.waitForResponse((response) => response.url().endsWith("/cancel"));
-  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByRole("button", { name: "Stop" }).press("Enter");
   assert.equal((await cancelled).status(), 202);
   const stopped = await ending(page, "stopped");
   await stopped.getByText("You stopped this question").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), QUESTION, "who stopped it is left at the question");
   await look(page, "stopped");
 
   await script(QUERY, CONCLUDE);
@@ -128,6 +129,23 @@ test("a question that is asked without a network is asked once, when there is on
   assert.equal(await page.locator(".turn").count(), 1);
 });
 
+test("an ask whose answer was lost is sent again, and is the same ask", async (context) => {
+  const page = await open(context, { expected: [/ERR_/] });
+  await signIn(page);
+  const sent = [];
+  await page.route(/\/asks$/, async (route) => {
+    const answer = await route.fetch();
+    sent.push([route.request().headers()["idempotency-key"], answer.headers()["idempotency-replayed"] ?? null, (await answer.json()).ticket]);
+    if (sent.length === 1) return route.abort();
+    return route.fulfill({ response: answer });
+  });
+  await script(QUERY, CONCLUDE);
+  await ask(page, QUESTION);
+  await ending(page, "answer");
+  const [[key, fresh, ticket], again] = sent;
+  assert.deepEqual([sent.length, fresh, again], [2, null, [key, "true", ticket]]);
+});
+
 test("a question withdrawn before it was taken goes back to where it was written", async (context) => {
   const page = await open(context, { expected: [/ERR_INTERNET_DISCONNECTED/] });
   await signIn(page);
@@ -209,7 +227,7 @@ test("a service that is away is waited for, and one that is busy is not pressed"
     body: JSON.stringify({ type: "urn:ask:problem:too_many_requests", title: "Too many requests", status: 429, code: "too_many_requests" }),
   }));
   await ask(page, QUESTION);
-  await page.getByText("The question was not taken. Too many requests Try again in 12 s.").waitFor();
+  await page.getByText("The question was not taken. Too many requests. Try again in 12 s.").waitFor();
   assert.equal(await page.getByLabel("Your question").inputValue(), QUESTION);
   await look(page, "busy");
   await page.unroute("**/v1/conversations");
@@ -289,4 +307,63 @@ test("the policy holds: no inline script, no inline style, no text as HTML, no c
   assert.notEqual(broken.colour, "rgb(255, 0, 0)");
   assert.deepEqual(broken.seen, ["connect-src", "require-trusted-types-for", "style-src-attr"]);
   assert.equal(new URL(consoleUrl).origin, new URL(page.url()).origin);
+});
+
+const at = (seconds) => new Date(Date.now() - 12_000 + seconds * 1000).toISOString();
+const frames = (events) => events.map((event, place) => {
+  const whole = { seq: place + 1, ticket: "t", conversation_id: "c", ts: at(place / 2), ...event };
+  return `id: ${whole.seq}\nevent: ${whole.type}\ndata: ${JSON.stringify(whole)}\n\n`;
+}).join("");
+const BRANCHES = [
+  { type: "accepted", question: QUESTION, turn: 1, contract_version: "1" },
+  { type: "branch", branch_id: "a", state: "opened", role: "supervisor" },
+  { type: "branch", branch_id: "g", state: "opened", role: "grounding" },
+  { type: "milestone", branch_id: "g", phase: "grounding", subject: "Net Revenue" },
+  { type: "milestone", branch_id: "g", phase: "grounding", subject: "Fiscal Year" },
+  { type: "branch", branch_id: "g", state: "closed", role: "grounding" },
+  { type: "branch", branch_id: "s1", state: "opened", role: "source", source: "sales" },
+  { type: "branch", branch_id: "s2", state: "opened", role: "source", source: "support" },
+  { type: "milestone", branch_id: "s1", phase: "querying", subject: "Net Revenue", source: "sales" },
+  { type: "a_type_of_tomorrow", branch_id: "s1" },
+  { type: "step", branch_id: "s1", tool: "warehouse__run_query", args: { sql: "SELECT 1", source: "sales" }, ms: 1840, is_error: true },
+  { type: "milestone", branch_id: "s2", phase: "discovering", subject: null, source: "support" },
+  { type: "branch", branch_id: "s1", state: "closed", role: "source", source: "sales" },
+];
+
+test("branches that work side by side are each shown with their own work", async (context) => {
+  const page = await open(context);
+  await signIn(page);
+  await script({ hang: "head" });
+  let first = true;
+  await page.route("**/events", async (route) => {
+    // Once the beginning of a stream; then one that has nothing to say yet.
+    if (!first) return;
+    first = false;
+    await route.fulfill({ contentType: "text/event-stream", body: frames(BRANCHES) });
+  });
+  await ask(page, QUESTION);
+  await page.locator(".branch-name", { hasText: "Asking sales" }).waitFor();
+  await page.getByRole("switch", { name: "Show the work" }).click();
+  const names = await page.locator(".branch-name").evaluateAll((all) => all.map((it) => it.firstChild.textContent));
+  assert.deepEqual(names, ["Answering the question", "Looking up meanings", "Asking sales", "Asking support"]);
+  await page.locator(".branch", { hasText: "Asking sales" }).locator(".step", { hasText: "failed" }).waitFor();
+  assert.equal(await page.locator(".stretch.now").count(), 1, "only what still goes on is now");
+  await look(page, "branches");
+});
+
+test("many wide rows stay in their frame, and what was left out is said", async (context) => {
+  for (const phone of [false, true]) {
+    const page = await open(context, { phone });
+    await signIn(page);
+    await script(calls(["warehouse__run_query", { sql: "SELECT * FROM support.tickets", source: "support" }]),
+      calls(["conclude", { kind: "answer", text: "These are the tickets.\n\nThey are many.", entities: [] }]));
+    await ask(page, `Show me everything there is. ${"long".repeat(60)}`);
+    const answer = await ending(page, "answer");
+    await answer.getByText("First 500 rows; the source has more").waitFor();
+    assert.equal(await answer.locator("tbody tr").count(), 500);
+    assert.equal(await answer.locator("canvas").count(), 0);
+    const beyond = await answer.locator("th").evaluateAll((all) => all.filter((it) => it.getBoundingClientRect().height > 60).length);
+    assert.equal(beyond, 0, "no column is squeezed until its letters stand below each other");
+    await look(page, phone ? "phone-wide" : "wide");
+  }
 });

@@ -56,7 +56,13 @@ test("a sign-in that is declined, forged or from nowhere says so and signs nobod
   await page.getByText("This sign-in was not begun here.").waitFor();
   assert.equal(page.url(), consoleUrl);
 
-  await page.evaluate(() => sessionStorage.setItem("ask.sign-in", JSON.stringify({ verifier: "v", state: "s", nonce: "n" })));
+  const attempt = () => page.evaluate(() => sessionStorage.setItem("ask.sign-in", JSON.stringify({ verifier: "v", state: "s", nonce: "n" })));
+  await attempt();
+  await page.goto(`${consoleUrl}?code=stolen&state=guessed`);
+  await page.getByText("This sign-in was not begun here.").waitFor();
+  assert.deepEqual(await kept(page), {}, "and the attempt is spent");
+
+  await attempt();
   await page.goto(`${consoleUrl}?code=c&state=s&iss=${encodeURIComponent("https://another.example")}`);
   await page.getByText("The answer to the sign-in came from somebody else.").waitFor();
   assert.deepEqual(await kept(page), {});

@@ -26,6 +26,13 @@ test("every ending is told in other words", () => {
   assert.equal(new Set(titles).size, titles.length);
 });
 
+test("what is gone is told by why it is", () => {
+  assert.match(words.gone({ status: 410, code: "ticket_lost", message: "x" }), /started anew/);
+  assert.match(words.gone({ status: 410, code: "ticket_expired", message: "x" }), /limited time/);
+  assert.match(words.gone({ status: 404, code: "not_found", message: "x" }), /too long ago/);
+  assert.equal(words.gone({ status: 403, code: "insufficient_scope", message: "No scope" }), "No scope.");
+});
+
 test("spans, counts and figures are short", () => {
   assert.deepEqual([0, 999, 1000, 26_049, 61_500].map(words.span), ["0 ms", "999 ms", "1.0 s", "26.0 s", "1 min 1 s"]);
   assert.deepEqual([0, 59_999, 61_500].map(words.running), ["0 s", "59 s", "1 min 1 s"]);

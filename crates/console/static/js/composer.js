@@ -57,6 +57,7 @@ export class Composer {
       running: ["Ask a follow-up", "A question is being worked on. The next can be asked when it has ended."],
       expired: ["", "Sign in again to go on."],
     }[state];
+    this.element.dataset.state = state;
     this.#mayAsk = state === "first" || state === "follow-up";
     this.#field.placeholder = placeholder;
     this.#hint.textContent = hint;

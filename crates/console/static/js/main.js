@@ -77,7 +77,8 @@ function signedIn(config, token) {
     config.examples.length > 0 && el("ul", { class: "examples" }, config.examples.map((question) => el("li", {},
       el("button", { type: "button", class: "example", onclick: () => thread.ask(question) }, question)))));
   const composer = new Composer((question) => thread.ask(question));
-  const anew = el("button", { type: "button", class: "button quiet small", onclick: () => thread.reset() }, "New conversation");
+  const anew = el("button", { type: "button", class: "button quiet small", onclick: () => thread.reset() },
+    el("span", {}, "New", el("span", { class: "spare" }, " conversation")));
 
   const expire = () => {
     if (expired) return;

@@ -5,6 +5,7 @@ import { clear, notice } from "./notices.js";
 import { Problem, SignedOut, Unreachable } from "./problem.js";
 import * as session from "./session.js";
 import { Turn } from "./turn.js";
+import { sentence } from "./words.js";
 
 const OFFLINE = { symbol: "offline", text: "The connection is gone. A question that was taken goes on by itself; this page catches up as soon as it can." };
 
@@ -91,7 +92,7 @@ export class Thread {
       });
     }
     const after = err.retryAfter ? ` Try again in ${err.retryAfter} s.` : "";
-    notice("ask", { symbol: "broken", text: `The question was not taken. ${err.message}${after}` });
+    notice("ask", { symbol: "broken", text: `The question was not taken. ${sentence(err.message)}${after}` });
   }
 
   #add(question) {
@@ -118,7 +119,7 @@ export class Thread {
 
   #failed(err) {
     if (err instanceof SignedOut) return this.#hooks.onSignedOut();
-    notice("ask", { symbol: "broken", text: err instanceof Unreachable ? "That did not reach the service. Try again." : err.message });
+    notice("ask", { symbol: "broken", text: err instanceof Unreachable ? "That did not reach the service. Try again." : sentence(err.message) });
   }
 
   #drop(turn) {

@@ -59,7 +59,7 @@ export class Timeline {
     const all = stretches(branch);
     const took = branch.closedAt === null ? null : span(branch.closedAt - branch.openedAt);
     return el("li", { class: "branch" },
-      el("p", { class: "branch-name" }, branchName(branch), took && el("span", { class: "time" }, took)),
+      el("p", { class: "branch-name" }, branchName(branch), took && el("span", { class: "time" }, `took ${took}`)),
       el("ol", { class: "stretches" }, all.map((part, at) => {
         const now = live && at === all.length - 1;
         return el("li", { class: now ? "stretch now" : "stretch" },

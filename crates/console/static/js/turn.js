@@ -8,9 +8,12 @@ import { abstention, failed, gone, refusal } from "./no-answer.js";
 import { Problem } from "./problem.js";
 import { begun, elapsed, take } from "./run.js";
 import { folded, Timeline } from "./timeline.js";
-import { failure, milestone, refusal as refusalWords, running } from "./words.js";
+import * as words from "./words.js";
 
-/** What the turn needs of the thread: `api`, `onLink`, `onEnded`, `onAgain(question)`, `onSignedOut`. */
+/**
+ * What the turn needs of the thread: `api`, `onLink(turn, up)`, `onEnded(turn)`, `onFailed(turn, err)`, `onWithdrawn(turn)` for one that
+ * was stopped before it was taken, `onAgain(question)`.
+ */
 export class Turn {
   element;
   run = begun(null);
@@ -54,7 +57,7 @@ export class Turn {
       });
     } catch (err) {
       if (!(err instanceof Problem)) return this.#hooks.onFailed(this, err);
-      this.#close(gone(err.status === 410 ? "An answer is kept for a limited time, and never written to a disk." : err.message), "gone");
+      this.#close(gone(words.gone(err)), "gone");
     }
     // The stream has no more, though its end was not seen: the service says so of a stream that was read to its end before.
     if (!this.#ended && !this.#abort.signal.aborted) this.#close(gone("Its end could not be read."), "gone");
@@ -64,9 +67,9 @@ export class Turn {
     take(this.run, event, skew);
     if (event.type === "accepted") this.#name();
     if (event.type === "milestone") {
-      const words = milestone(event);
-      this.#status.textContent = words;
-      if (elapsed(this.run) < 120_000 || event.phase !== "grounding") announce(words);
+      const sentence = words.milestone(event);
+      this.#status.textContent = sentence;
+      announce(sentence);
     }
     if (event.type === "done") return this.#conclude();
     this.#timeline.update();
@@ -76,14 +79,14 @@ export class Turn {
   #conclude() {
     const { terminal } = this.run;
     const again = () => this.#hooks.onAgain(this.run.question);
-    const [part, words] = {
+    const [part, sentence] = {
       answer: () => [answer(terminal), `Answered. ${terminal.text}`],
       abstention: () => [abstention(terminal), `No answer. ${terminal.text}`],
-      refusal: () => [refusal(terminal), `Refused. ${refusalWords(terminal.what).title}. ${terminal.detail}`],
-      error: () => [failed(terminal, again), `Error. ${failure(terminal.kind).title}.`],
+      refusal: () => [refusal(terminal), `Refused. ${words.refusal(terminal.what).title}. ${terminal.detail}`],
+      error: () => [failed(terminal, again), `Error. ${words.failure(terminal.kind).title}.`],
     }[terminal?.type]?.() ?? [gone("It ended in a way that this page does not know."), "It ended."];
     this.#close(part, terminal?.type ?? "unknown");
-    announce(words);
+    announce(sentence);
   }
 
   #close(part, state) {
@@ -106,7 +109,7 @@ export class Turn {
 
   /** Moves the clock. */
   tick() {
-    if (!this.#ended && this.run.startedAt !== null) this.#clock.textContent = running(elapsed(this.run));
+    if (!this.#ended && this.run.startedAt !== null) this.#clock.textContent = words.running(elapsed(this.run));
   }
 
   /** Cancels the run: the service stops the model, and the stream tells the end. */

@@ -72,6 +72,18 @@ export function failure(kind) {
   }
 }
 
+/** Why the service has no more of a ticket: a problem that it answered with. */
+export function gone({ status, code, message }) {
+  if (code === "ticket_lost") return "The service was started anew, and with its memory went what it knew of this question.";
+  if (status === 410) return "An answer is kept for a limited time, and never written to a disk.";
+  return status === 404 ? "It was too long ago, or somebody else asked it." : sentence(message);
+}
+
+/** A title or a detail as a sentence. */
+export function sentence(text) {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
 /** A kind of provenance; the set may grow. */
 export function kind(word) {
   return String(word).replaceAll("_", " ");
