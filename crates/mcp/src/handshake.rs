@@ -4,7 +4,10 @@
 //! then asked to `initialize`, as the specification's notes on backward compatibility say. A server
 //! that refused is remembered for some minutes, so that the probe costs one round trip now and then.
 
+use std::pin::pin;
+
 use awc::http::{StatusCode, header::HeaderValue};
+use futures_util::future::{Either, select};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -77,13 +80,15 @@ pub(crate) async fn agree(client: &Client, endpoint: &Endpoint) -> Result<Agreem
             initialize(client, endpoint, Version::NEWEST_WITH_INITIALIZE).await
         }
         None => {
-            let probe = discover(client, endpoint);
-            let era = tokio::time::timeout(endpoint.limits.probe, probe)
-                .await
-                // Silence is how some old servers treat a method they do not know.
-                .unwrap_or(Ok(Era::Initializes(None)))?;
+            let mut probe = pin!(discover(client, endpoint));
+            let era = match tokio::time::timeout(endpoint.limits.probe, &mut probe).await {
+                Ok(era) => era?,
+                // Silence is how some old servers treat a method they do not know, and what any server does
+                // while it is busy.
+                Err(_) => return initialize_beside(client, endpoint, probe).await,
+            };
             match era {
-                Era::Discovered => Ok(Agreement { version: Version::V2026_07_28, session_id: None }),
+                Era::Discovered => Ok(NEWEST),
                 Era::Initializes(version) => {
                     let version = version.unwrap_or(Version::NEWEST_WITH_INITIALIZE);
                     let agreement = initialize(client, endpoint, version).await?;
@@ -93,6 +98,37 @@ pub(crate) async fn agree(client: &Client, endpoint: &Endpoint) -> Result<Agreem
             }
         }
     }
+}
+
+/// What is agreed with a server that answers the probe: there are no sessions.
+const NEWEST: Agreement = Agreement { version: Version::V2026_07_28, session_id: None };
+
+/// Offers `initialize` to a server that is silent, and goes on listening for its answer to the `probe`: the first that
+/// makes sense counts, so that a busy server is not taken for an old one.
+async fn initialize_beside(
+    client: &Client,
+    endpoint: &Endpoint,
+    probe: impl Future<Output = Result<Era, ConnectError>> + Unpin,
+) -> Result<Agreement, ConnectError> {
+    let initializing = pin!(initialize(client, endpoint, Version::NEWEST_WITH_INITIALIZE));
+    let initialized = match select(probe, initializing).await {
+        Either::Left((Ok(Era::Discovered), _)) => return Ok(NEWEST),
+        Either::Left((Ok(Era::Initializes(_)) | Err(_), initializing)) => initializing.await,
+        Either::Right((Ok(agreement), _)) => Ok(agreement),
+        Either::Right((Err(err), _)) if is_about_the_caller(&err) => Err(err),
+        Either::Right((Err(err), probe)) => match tokio::time::timeout(endpoint.limits.probe, probe).await {
+            Ok(Ok(Era::Discovered)) => return Ok(NEWEST),
+            Ok(Ok(Era::Initializes(_)) | Err(_)) | Err(_) => Err(err),
+        },
+    };
+    let agreement = initialized?;
+    client.remember_legacy(&endpoint.uri);
+    Ok(agreement)
+}
+
+/// Whether a refusal would be the same for any request of this caller.
+fn is_about_the_caller(err: &ConnectError) -> bool {
+    matches!(err, ConnectError::Failed(CallError::Status { status: 401 | 403 | 429, .. }))
 }
 
 /// What the probe told about a server.

@@ -1,5 +1,6 @@
 //! The HTTP server: who may come in, and what stands at which path.
 
+mod doors;
 mod gate;
 mod problem;
 mod rest;
@@ -58,6 +59,7 @@ impl Bound {
     ) -> std::io::Result<HttpServerHandle> {
         let stop = CancellationToken::new();
         let hosts = hosts(settings, self.address);
+        let doors = web::Data::new(doors::Doors::new(&hosts));
         let warehouse = mcp::service(Server::Warehouse, Arc::clone(&desk), hosts.clone(), stop.clone());
         let catalog = mcp::service(Server::Catalog, Arc::clone(&desk), hosts, stop);
         let gate = web::Data::new(gate::Gate { verifier, signin: signin::SignIn::new(settings) });
@@ -65,15 +67,22 @@ impl Bound {
         let paths = (settings.warehouse_path.clone(), settings.catalog_path.clone());
         let server = HttpServer::new(move || {
             App::new()
+                .app_data(doors.clone())
                 .app_data(gate.clone())
                 .app_data(desk.clone())
                 .app_data(rest::json_config())
                 .route("/health", web::get().to(health))
-                .route(signin::PATH, web::get().to(signin::metadata))
-                .route(signin::PATH_BELOW, web::get().to(signin::metadata))
+                .service(
+                    web::scope(signin::PATH)
+                        .wrap(from_fn(doors::guard))
+                        .route("", web::get().to(signin::metadata))
+                        .route("/{path:.*}", web::get().to(signin::metadata)),
+                )
                 .service(
                     web::scope("")
+                        // What is wrapped last is met first.
                         .wrap(from_fn(gate::admit))
+                        .wrap(from_fn(doors::guard))
                         .service(web::scope(&paths.0).service(warehouse.clone().scope()))
                         .service(web::scope(&paths.1).service(catalog.clone().scope()))
                         .configure(rest::routes)
@@ -81,6 +90,10 @@ impl Bound {
                 )
         })
         .workers(WORKERS)
+        // A client that closes is gone: a call whose stream nobody reads must end.
+        .h1_allow_half_closed(false)
+        // Else the second part of a reply waits for the first one's acknowledgement, 40 ms on some systems.
+        .tcp_nodelay(true)
         .shutdown_timeout(DRAIN_S)
         .listen(self.listener)?;
         Ok(server.run())

@@ -40,6 +40,11 @@ impl Problem {
         }
     }
 
+    /// A request that a web page may have made, and that is not meant for this server.
+    pub(super) fn strange_page(why: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, why)
+    }
+
     pub(super) fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "there is nothing at this path")
     }

@@ -6,10 +6,8 @@ use serde_json::json;
 use super::gate::Gate;
 use crate::settings::Settings;
 
-/// Where the metadata of the whole server is.
+/// Where the metadata of the whole server is; that of the resource at `/{path}` is at this and `/{path}`.
 pub(super) const PATH: &str = "/.well-known/oauth-protected-resource";
-/// Where the metadata of the resource at `/{path}` is.
-pub(super) const PATH_BELOW: &str = "/.well-known/oauth-protected-resource/{path:.*}";
 
 /// What the metadata says.
 #[derive(Debug, Clone)]

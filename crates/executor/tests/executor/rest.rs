@@ -204,3 +204,32 @@ async fn malformed_requests_are_problems() {
     assert_eq!(stack.get("/query", Some(&alice)).await.status.as_u16(), 405);
     assert_eq!(stack.get("/tables?sauce=sales", Some(&alice)).await.status.as_u16(), 400);
 }
+
+#[actix_web::test]
+async fn a_web_page_gets_nowhere_over_any_surface() {
+    let stack = Stack::with(&[("DAS_EXECUTOR_HOSTS", "tools.example")]);
+    let token = stack.alice();
+    let metadata = "/.well-known/oauth-protected-resource";
+    let paths = ["/sources", "/tables/support.agents", "/warehouse/mcp", "/om/mcp", metadata, "/nowhere"];
+    for path in paths {
+        for (name, value) in [("host", "evil.example"), ("origin", "http://evil.example"), ("origin", "null")]
+        {
+            let answer = stack.get_with(path, Some(&token), &[(name, value)]).await;
+            assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path} {name}: {value}");
+            assert_eq!(answer.headers.get("content-type").unwrap(), "application/problem+json");
+            let body = answer.body.to_string();
+            assert!(!body.contains("evil"), "{body}");
+        }
+        // Without a token it learns no more than with one.
+        let answer = stack.get_with(path, None, &[("host", "evil.example")]).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path}");
+        assert!(!answer.headers.contains_key("www-authenticate"));
+    }
+    for headers in [
+        [("host", "tools.example"), ("x-a", "b")],
+        [("host", "localhost:1"), ("origin", "http://localhost:6274")],
+    ] {
+        let answer = stack.get_with("/sources", Some(&token), &headers).await;
+        assert_eq!(answer.status, StatusCode::OK, "{headers:?}");
+    }
+}

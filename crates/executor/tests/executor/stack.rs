@@ -112,9 +112,16 @@ impl Stack {
     }
 
     pub(crate) async fn get(&self, path: &str, token: Option<&str>) -> Answer {
+        self.get_with(path, token, &[]).await
+    }
+
+    pub(crate) async fn get_with(&self, path: &str, token: Option<&str>, headers: &[(&str, &str)]) -> Answer {
         let mut request = self.client.get(format!("{}{path}", self.url));
         if let Some(token) = token {
             request = request.insert_header(("authorization", format!("Bearer {token}")));
+        }
+        for (name, value) in headers {
+            request = request.insert_header((*name, *value));
         }
         let mut response = request.send().await.unwrap();
         let bytes = response.body().await.unwrap();

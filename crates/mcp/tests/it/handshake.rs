@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ask_mcp::{CallError, ConnectError, Version};
+use ask_mcp::{CallError, ConnectError, Content, Version};
 use serde_json::{Value, json};
 
 use crate::peer::{
@@ -114,6 +114,59 @@ async fn a_server_that_is_silent_on_discovery_is_initialized_soon() {
     let started = Instant::now();
     assert_eq!(peer.session().await.version(), Version::V2025_03_26);
     assert!(started.elapsed() < Duration::from_secs(2));
+}
+
+/// A server of 2026-07-28 alone that answers the probe too late, and knows no `initialize`.
+async fn busy_server() -> Peer {
+    let after = new(|request| match request.method() {
+        "initialize" => json_reply(&rpc_error(request, -32601, &json!(null))),
+        _ => json_reply(&result(request, &text_result("done"))),
+    });
+    Peer::start(move |request| match request.method() {
+        "server/discover" => {
+            let mut late = vec![Step::Pause(Duration::from_millis(300))];
+            late.extend(after(request));
+            late
+        }
+        _ => after(request),
+    })
+    .await
+}
+
+#[actix_rt::test]
+async fn a_busy_server_is_not_taken_for_an_old_one() {
+    let peer = busy_server().await;
+    let session = peer.session().await;
+    assert_eq!(session.version(), Version::V2026_07_28);
+    assert_eq!(peer.methods(), ["server/discover", "initialize"]);
+    let done = session.call("t", &no_args()).await.unwrap();
+    assert_eq!(done.content, [Content::Text("done".to_owned())]);
+}
+
+#[actix_rt::test]
+async fn a_busy_server_is_asked_the_newest_first_again() {
+    let peer = busy_server().await;
+    let client = client();
+    for _ in 0..2 {
+        client.connect(&peer.config(), None, None).await.unwrap();
+    }
+    assert_eq!(peer.count("server/discover"), 2);
+}
+
+#[actix_rt::test]
+async fn a_caller_who_is_turned_away_by_a_silent_server_hears_of_it_at_once() {
+    let peer = Peer::start(|request| match request.method() {
+        "server/discover" => vec![Step::AwaitClose],
+        _ => response(401, "", ""),
+    })
+    .await;
+    let started = Instant::now();
+    let refused = client().connect(&peer.config(), None, None).await;
+    assert!(
+        matches!(refused, Err(ConnectError::Failed(CallError::Status { status: 401, .. }))),
+        "{refused:?}"
+    );
+    assert!(started.elapsed() < Duration::from_millis(350), "{:?}", started.elapsed());
 }
 
 #[actix_rt::test]
