@@ -4,6 +4,7 @@
 import argparse
 import asyncio
 import importlib
+import os
 import pathlib
 import resource
 import subprocess
@@ -59,9 +60,19 @@ async def play(names, long):
     return rows
 
 
+def write(rows, long):
+    page = ROOT / "docs/reliability.md"
+    head, rest = page.read_text().split("<!-- torture -->\n", 1)
+    _, tail = rest.split("<!-- /torture -->", 1)
+    cores = os.cpu_count()
+    form = f"Printed by `make torture ARGS=\"{'--long ' if long else ''}--write\"` on a shared machine of {cores} cores, servers and clients on the same ones:"
+    page.write_text(f"{head}<!-- torture -->\n{form}\n\n{table(rows)}\n<!-- /torture -->{tail}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"which of {', '.join(ROWS)}; all of them if none is named")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/reliability.md; needs all rows")
     parser.add_argument("--long", action="store_true", help="the long form: more of everything, and the soak")
     asked = parser.parse_args()
     if unknown := set(asked.rows) - set(ROWS):
@@ -73,6 +84,8 @@ def main():
     begun = time.monotonic()
     rows = asyncio.run(play(asked.rows or ROWS, asked.long))
     print(f"\n{table(rows)}\n")
+    if asked.write and len(rows) == len(ROWS):
+        write(rows, asked.long)
     count = {verdict: sum(row.verdict == verdict for row in rows) for verdict in ("held", "BROKEN", "NOT RUN")}
     print(f"torture, {'long' if asked.long else 'quick'} form, {time.monotonic() - begun:.0f} s: "
           f"{count['held']} held, {count['BROKEN']} broken, {count['NOT RUN']} not run")

@@ -1,17 +1,14 @@
 """A canary question, token and row value through the whole stack at trace level; then a search of all that was written."""
 
-import asyncio
 import json
-import urllib.request
 
-from rig.process import free_port
 from rig.stack import Stack
 
 from ..people import Caller
 from .tokens import mint
 
 PROMISE = "no question, token or row value in anything that is written down"
-REACH = "0 hits in logs at trace level, audit lines, metrics, panics and problem bodies"
+REACH = "0 hits in logs at trace level, audit lines, panics and problem bodies"
 QUESTION = "Zanzibar marmalade octopus quarterly figures of the canary please"
 CLAIM = "canary-claim-7f3a"
 
@@ -39,8 +36,8 @@ async def problems(caller, conversation):
 
 
 async def run(row, scene):
-    folder, metrics_port = scene.folder / "privacy", free_port()
-    settings = {"DAS_ASK_LOG": "trace", "RUST_LOG": "trace", "DAS_ASK_METRICS_PORT": str(metrics_port)}
+    folder = scene.folder / "privacy"
+    settings = {"DAS_ASK_LOG": "trace", "RUST_LOG": "trace"}
     with Stack(folder, settings) as stack:
         token = mint(stack, claims={"name": CLAIM, "preferred_username": CLAIM})
         caller, alice = Caller(stack.state["base_url"], token), Caller(stack.state["base_url"], stack.token("alice"))
@@ -56,12 +53,6 @@ async def run(row, scene):
         written = {}
         for file in folder.rglob("*.log"):
             written[file.name] = file.read_text(errors="replace")
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=5) as reply:
-                written["metrics"] = reply.read().decode()
-        except OSError as err:
-            written["metrics"] = None
-            row.figure("metrics could not be read:", err, False)
     # Search terms are written down by design; three words of a sentence are a term, four are the sentence.
     words = QUESTION.split()
     windows = [" ".join(words[at:at + 4]) for at in range(len(words) - 3)]
