@@ -157,6 +157,41 @@ test("a question withdrawn before it was taken goes back to where it was written
   assert.equal(await page.locator(".turn").count(), 0);
 });
 
+test("a question withdrawn while its conversation is opened is not asked, and one withdrawn a moment later is cancelled", async (context) => {
+  const page = await open(context);
+  await signIn(page);
+  const posts = [];
+  page.on("request", (request) => request.method() === "POST" && posts.push(new URL(request.url()).pathname.replace(/[ct]_[^/]+/, "*")));
+  for (const [held, expected] of [
+    ["/v1/conversations", ["/ask/v1/conversations"]],
+    ["/asks", ["/ask/v1/conversations/*/asks", "/ask/v1/asks/*/cancel"]],
+  ]) {
+    posts.length = 0;
+    await script({ hang: "head" });
+    let release;
+    const released = new Promise((resolve) => (release = resolve));
+    await page.route((url) => url.pathname.endsWith(held), async (route) => {
+      const response = await route.fetch();
+      await released;
+      await route.fulfill({ response });
+    });
+    const answered = page.waitForResponse((response) => response.url().endsWith(held));
+    const begun = page.waitForRequest((request) => request.url().endsWith(held));
+    await ask(page, QUESTION);
+    await begun;
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.locator(".turn").waitFor({ state: "detached" });
+    release();
+    await answered;
+    await page.unrouteAll({ behavior: "wait" });
+    if (expected.length > 1) await page.waitForFunction(() => performance.getEntriesByType("resource").some(({ name }) => name.endsWith("/cancel")));
+    // Whatever would follow has had its turn by then.
+    await page.evaluate(() => fetch("config.json"));
+    assert.deepEqual(posts, expected);
+    await page.getByLabel("Your question").fill("");
+  }
+});
+
 test("a sign-in that expires says so, keeps the thread, and goes on after another", async (context) => {
   const page = await open(context, { expected: [/401 \(Unauthorized\)/] });
   await page.route("**/oauth2/v2.0/token", (route) => route.continue({ postData: `${route.request().postData()}&x_expires_in=4` }));

@@ -67,6 +67,7 @@ export class Thread {
   /** Makes a call until an answer comes. Each try has the same key, so that nothing is asked twice. */
   async #persist(turn, signal, call) {
     for (let attempt = 0; ; attempt += 1) {
+      if (signal.aborted) throw new Unreachable("It was withdrawn.");
       try {
         const made = await call();
         this.#link(turn, true);
@@ -75,7 +76,6 @@ export class Thread {
         if (!(err instanceof Unreachable) || signal.aborted) throw err;
         this.#link(turn, false);
         await wait(pause(attempt), signal);
-        if (signal.aborted) throw err;
       }
     }
   }
