@@ -60,6 +60,21 @@ test("a chart takes the colours of the page when the scheme changes", async (con
   await becomes("63,106,102");
 });
 
+test("with the system's own colours, and on paper, all is still there", async (context) => {
+  const page = await open(context);
+  await signIn(page);
+  await ask(page, FASTEST);
+  const answer = await ending(page, "answer");
+  await answer.locator("canvas").waitFor();
+  await page.getByText("How it came about").click();
+  await page.emulateMedia({ forcedColors: "active" });
+  await look(page, "forced-colours", { whole: true });
+  await page.emulateMedia({ forcedColors: "none", media: "print" });
+  await look(page, "paper", { whole: true });
+  assert.ok(!(await page.getByLabel("Your question").isVisible()));
+  assert.ok(await answer.getByRole("table").isVisible());
+});
+
 test("everything is done with the keyboard alone", async (context) => {
   const page = await open(context);
   const focused = () => page.evaluate(() => {
