@@ -1,10 +1,14 @@
 """Runs the protocol's conformance suite and tells its verdict check by check."""
 
 import json
+import os
+import pathlib
 import re
 import subprocess
 
 SUITE = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+# The suite's own servers bind to every address of the machine unless they are told otherwise.
+LOOPBACK = {"NODE_OPTIONS": f"--import={(pathlib.Path(__file__).parent / 'loopback.mjs').as_uri()}"}
 # What the suite says of a check that does not fail it.
 GOOD = {"SUCCESS", "INFO", "SKIPPED", "WARNING"}
 
@@ -21,7 +25,7 @@ def listed(node, side):
 def run(node, side, folder, *options):
     """Runs scenarios; returns for each what failed and what passed in it."""
     command = [node, SUITE, side, "-o", folder, "--timeout", "20000", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(command, env=os.environ | LOOPBACK, capture_output=True, text=True, timeout=280)
     results = {}
     for path in sorted(folder.rglob("checks.json")):
         name = str(path.parent.relative_to(folder)).removeprefix("server-" if side == "server" else "")

@@ -90,7 +90,7 @@ impl Bound {
                 )
         })
         .workers(WORKERS)
-        // A client that closes is gone: a call whose stream nobody reads must end.
+        // A client that closes is gone, and so is its connection; the call that it made runs on and is audited.
         .h1_allow_half_closed(false)
         // Else the second part of a reply waits for the first one's acknowledgement, 40 ms on some systems.
         .tcp_nodelay(true)

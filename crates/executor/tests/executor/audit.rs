@@ -1,5 +1,7 @@
 //! The audit lines: one per call, the same time as in the result, and nothing of the data.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::stack::Stack;
@@ -97,4 +99,30 @@ async fn request_and_trace_ids_are_kept_and_forged_ones_are_not() {
     );
     assert!(lines[1]["request_id"].is_null() && lines[1]["trace_id"].is_null());
     assert_eq!((&lines[2]["request_id"], &lines[2]["surface"]), (&json!("req-3"), &json!("mcp")));
+}
+
+#[actix_web::test]
+async fn a_call_whose_client_has_gone_runs_on_and_has_its_line() {
+    let stack = Stack::with(&[("DAS_SQL_TIMEOUT_S", "1")]);
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    let params = json!({"name": "run_query", "arguments": {"sql": sql}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {}}});
+    let modern = "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: run_query\r\n";
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    for (path, headers, body, surface) in
+        [("/query", "", json!({"sql": sql}), "rest"), ("/warehouse/mcp", modern, call, "mcp")]
+    {
+        let before = stack.audit().len();
+        stack.send_and_leave(path, &stack.alice(), headers, &body).await;
+        let end = Instant::now() + Duration::from_secs(10);
+        while stack.audit().len() == before {
+            assert!(Instant::now() < end, "no line over {surface}");
+            actix_web::rt::time::sleep(Duration::from_millis(20)).await;
+        }
+        let line = &stack.audit()[before];
+        assert_eq!((&line["surface"], &line["verdict"]), (&json!(surface), &json!("timeout")));
+        assert!(line["ms"].as_u64().unwrap() >= 1_000);
+    }
 }

@@ -233,3 +233,18 @@ async fn a_web_page_gets_nowhere_over_any_surface() {
         assert_eq!(answer.status, StatusCode::OK, "{headers:?}");
     }
 }
+
+#[actix_web::test]
+async fn behind_a_gateway_the_way_to_sign_in_is_named_by_its_address() {
+    let stack = Stack::with(&[("DAS_EXECUTOR_PUBLIC_URL", "https://tools.example:8443/data/")]);
+    let through = [("host", "tools.example:8443")];
+    let answer = stack.get_with("/om/mcp", None, &through).await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    let metadata = "https://tools.example:8443/data/.well-known/oauth-protected-resource/om/mcp";
+    let challenge = answer.headers.get("www-authenticate").unwrap();
+    assert_eq!(challenge, &format!("Bearer resource_metadata=\"{metadata}\""));
+    let answer = stack.get_with("/.well-known/oauth-protected-resource/om/mcp", None, &through).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(answer.body["resource"], "https://tools.example:8443/data/om/mcp");
+    assert_eq!(answer.body["authorization_servers"], json!([stack.issuer.url()]));
+}

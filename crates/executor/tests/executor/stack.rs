@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io::Write;
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -149,6 +150,21 @@ impl Stack {
         let mut response = request.send_body(body.to_string()).await.unwrap();
         let bytes = response.body().limit(8 * 1024 * 1024).await.unwrap();
         Answer { status: response.status(), headers: response.headers().clone(), body: parsed(&bytes) }
+    }
+
+    /// Posts a body whose answer will take a while, and closes the connection once the server has had time to begin.
+    pub(crate) async fn send_and_leave(&self, path: &str, token: &str, headers: &str, body: &Value) {
+        let (address, body) = (self.url.trim_start_matches("http://"), body.to_string());
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n{headers}accept: application/json, \
+             text/event-stream\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut socket = TcpStream::connect(address).unwrap();
+        socket.write_all(head.as_bytes()).unwrap();
+        socket.write_all(body.as_bytes()).unwrap();
+        // The statement runs for a second: it has begun, and has not ended.
+        actix_web::rt::time::sleep(Duration::from_millis(300)).await;
     }
 
     /// One JSON-RPC request in the words of a protocol version.
