@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 SUITE = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 # The suite's own servers bind to every address of the machine unless they are told otherwise.
@@ -36,3 +37,13 @@ def run(node, side, folder, *options):
         results[name] = {"failed": failed, "passed": passed, "log": path.parent}
     assert results, done.stdout[-2000:] + done.stderr[-2000:]
     return results
+
+
+def run_each(node, side, folder, names, *options):
+    """Runs scenarios two at a time; a whole suite at once starts so many processes that time limits decide the verdicts."""
+
+    def one(name):
+        return run(node, side, folder / name, "--scenario", name, *options)
+
+    with ThreadPoolExecutor(2) as pool:
+        return {name: result for results in pool.map(one, names) for name, result in results.items()}
