@@ -1,6 +1,5 @@
 //! Live progress on standard error: a line for each branch that turns on a terminal, plain lines elsewhere.
 
-mod edged;
 mod lines;
 
 use std::io::{self, Write as _};

@@ -74,11 +74,14 @@ pub(super) async fn doctor(screen: &mut Screen, args: &Args, http: &Http, web: &
     let caller = if is_given(&args.access) {
         match given(&args.access, args.named).await {
             Ok(Some(bearer)) => {
-                let told = Claims::of(bearer.expose()).map_or_else(
+                let claims = Claims::of(bearer.expose());
+                let is_over =
+                    claims.as_ref().and_then(|claims| claims.expires_at).is_some_and(|at| at <= now());
+                let told = claims.map_or_else(
                     || "a token is given that says nothing of itself".to_owned(),
                     |claims| signed_in_as(&claims, claims.expires_at, false, now()),
                 );
-                Ok((Caller::Given(bearer), told))
+                Ok((Caller::Given(bearer), told, is_over))
             }
             Ok(None) => Err(Finding::amiss("sign-in", "nobody is signed in", "sign in with `ask login`")),
             Err(err) => Err(Finding::amiss(
@@ -97,7 +100,8 @@ pub(super) async fn doctor(screen: &mut Screen, args: &Args, http: &Http, web: &
             }
             Ok(Some((place, kept))) => {
                 let told = described(&kept, now());
-                Ok((Caller::Kept(std::rc::Rc::new(Session::new(web.clone(), place, kept))), told))
+                let is_over = kept.is_over(now()) && kept.refresh_token.is_none();
+                Ok((Caller::Kept(std::rc::Rc::new(Session::new(web.clone(), place, kept))), told, is_over))
             }
             Ok(None) => Err(Finding::amiss("sign-in", "nobody is signed in", "sign in with `ask login`")),
             Err(err) => Err(Finding::amiss(
@@ -109,8 +113,12 @@ pub(super) async fn doctor(screen: &mut Screen, args: &Args, http: &Http, web: &
     };
     match caller {
         Err(finding) => findings.push(finding),
-        Ok((caller, told)) => {
-            findings.push(Finding::good("sign-in", told));
+        Ok((caller, told, is_over)) => {
+            findings.push(if is_over {
+                Finding::amiss("sign-in", told, "sign in again with `ask login`, or give a newer token")
+            } else {
+                Finding::good("sign-in", told)
+            });
             if is_reached {
                 let client =
                     Client::with(http.clone(), base.clone(), caller.credentials(), Limits::default());

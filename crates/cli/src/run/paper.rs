@@ -9,6 +9,14 @@ use crate::args::Args;
 use crate::exit::Exit;
 use crate::screen::{Closed, Screen};
 
+/// The section on variables, which each option has beside it in `--help` alone.
+const ENVIRONMENT: &str = "\
+.SH ENVIRONMENT
+ASK_BASE_URL, ASK_TOKEN, ASK_TOKEN_FILE, ASK_USER, ASK_TOKEN_URL, ASK_ISSUER, ASK_CLIENT_ID, ASK_SCOPE, ASK_RESOURCE,
+ASK_AUDIENCE and ASK_CA_FILE stand for the options of these names. NO_COLOR asks for no colour. A sign\\-in is kept below
+XDG_STATE_HOME, else below ~/.local/state.
+";
+
 /// A script that completes the command in a shell.
 pub(super) fn completions(screen: &mut Screen, shell: Shell) -> Exit {
     let mut script = Vec::new();
@@ -41,6 +49,7 @@ fn page() -> io::Result<Vec<u8>> {
     main.render_subcommands_section(&mut page)?;
     main.render_extra_section(&mut page)?;
     main.render_version_section(&mut page)?;
+    page.extend_from_slice(ENVIRONMENT.as_bytes());
     Ok(page)
 }
 

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
@@ -132,6 +133,13 @@ impl Service {
         Ran::from(self.command(args).output().unwrap())
     }
 
+    /// A conversation of these lines, from a pipe.
+    pub fn chat(&self, lines: &str) -> Ran {
+        let mut child = self.command(&["chat"]).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        Ran::from(child.wait_with_output().unwrap())
+    }
+
     pub fn requests(&self) -> Vec<Request> {
         self.shared.state().requests.clone()
     }
@@ -159,6 +167,27 @@ pub fn bare(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ask"));
     command.args(args).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// The issuer that the service names, where nobody listens.
+pub const NOBODY: &str = "http://127.0.0.1:1/issuer";
+
+/// A home of its own, removed at the end.
+#[derive(Debug)]
+pub struct Home(pub PathBuf);
+
+impl Home {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ask-verbs-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
 }
 
 /// What a run of the binary left.
@@ -213,6 +242,10 @@ impl Shared {
         let expires_at = Timestamp::from_unix_ms(1_790_000_000_000);
         let conversation_id = ConversationId::new("c1");
         Some(match (request.method.as_str(), path) {
+            ("GET", "/.well-known/oauth-protected-resource/gw/ask") => {
+                let resource = format!("http://{}/gw/ask", request.header("host").unwrap());
+                json_answer(200, &json!({"resource": resource, "authorization_servers": [NOBODY]}))
+            }
             ("POST", "/token") if request.body.contains("username=mallory") => json_answer(
                 400,
                 &json!({"error": "invalid_grant", "error_description": "no such\u{1b} person"}),
