@@ -304,7 +304,13 @@ impl<'w> Branch<'w> {
             self.book.note_search(&call.planned.args);
         }
         match &call.fault {
-            None => self.book.note_reply(call.kind, &tool, &call.planned.args, call.structured.as_ref()),
+            None => self.book.note_reply(
+                call.kind,
+                &tool,
+                &call.planned.args,
+                call.structured.as_ref(),
+                call.records.as_ref(),
+            ),
             Some((ToolFault::Refused(what), detail)) => {
                 self.book.facts.refused.get_or_insert_with(|| RefusedCall {
                     what: *what,

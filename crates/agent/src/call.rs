@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use ask_contract::{BranchId, Milestone, Phase, Step};
+use ask_contract::{BranchId, Milestone, Phase, ResultTable, Step};
 use ask_core::outcome::{ToolFault, classify};
 use ask_core::ticket::Progress;
 use serde_json::{Map, Value};
 
 use crate::bounds::result_text;
 use crate::facts::sends_statement;
+use crate::foreign;
 use crate::ports::{Report, Sink, Stopped, ToolFailure, ToolReply, ToolServer, ToolServerKind};
 
 /// The longest wait that a server may ask for before its "too many requests" counts.
@@ -34,6 +35,8 @@ pub(crate) struct EndedCall {
     pub(crate) planned: PlannedCall,
     /// The tool's answer as JSON, where it gave one.
     pub(crate) structured: Option<Value>,
+    /// The rows of a source's answer that has them in a form of its own.
+    pub(crate) records: Option<ResultTable>,
     /// The tool's answer, or its error, as text for the model.
     pub(crate) text: String,
     /// What its failure means, if it failed.
@@ -112,7 +115,17 @@ fn read_outcome(
                 let said = member("message").unwrap_or(&text);
                 (classify(member("code"), None), first_line(said))
             });
-            EndedCall { kind, planned, structured, text, fault }
+            let records = match (kind, &fault) {
+                (ToolServerKind::Source, None) => foreign::records(structured.as_ref(), &reply.text),
+                (ToolServerKind::Source | ToolServerKind::Catalog, _) => None,
+            };
+            // No answer rests on a statement that failed: a failure in prose goes back to the model as its mistake.
+            let fault = fault.or_else(|| {
+                let unread = kind == ToolServerKind::Source && records.is_none();
+                let said = unread.then(|| foreign::failure(structured.as_ref(), &reply.text)).flatten()?;
+                Some((ToolFault::Invalid, first_line(&said)))
+            });
+            EndedCall { kind, planned, structured, records, text, fault }
         }
         Err(failure) => {
             let text = failure.to_string();
@@ -125,6 +138,7 @@ fn read_outcome(
                 kind,
                 planned,
                 structured: None,
+                records: None,
                 text: format!("{text}: {}", fault.1),
                 fault: Some(fault),
             }

@@ -69,6 +69,7 @@ impl FactBook {
         tool: &str,
         args: &Map<String, Value>,
         reply: Option<&Value>,
+        records: Option<&ResultTable>,
     ) {
         match kind {
             ToolServerKind::Catalog => {
@@ -77,7 +78,8 @@ impl FactBook {
                 }
             }
             ToolServerKind::Source => {
-                if let Some(statement) = statement_that_ran(tool, args, reply) {
+                if let Some(mut statement) = statement_that_ran(tool, args, reply) {
+                    statement.result = statement.result.or_else(|| records.cloned());
                     self.facts.statements.push(statement);
                 } else if let Some(reply) = reply {
                     self.note_tables(reply);
@@ -299,6 +301,7 @@ mod tests {
             "run_query",
             &args(&json!({"sql": "select 1"})),
             Some(&reply),
+            None,
         );
         let statement = &book.facts.statements[0];
         assert_eq!(statement.sql.as_deref(), Some("SELECT 1 LIMIT 500"));
@@ -310,7 +313,7 @@ mod tests {
     fn look_ups_are_no_statements() {
         let mut book = FactBook::default();
         let reply = json!({"tables": [{"source": "support", "name": "support.tickets"}], "ms": 1});
-        book.note_reply(ToolServerKind::Source, "list_tables", &Map::new(), Some(&reply));
+        book.note_reply(ToolServerKind::Source, "list_tables", &Map::new(), Some(&reply), None);
         assert!(book.facts.statements.is_empty());
         assert_eq!(book.source_of("SELECT count(*) FROM SUPPORT.Tickets").as_deref(), Some("support"));
     }
@@ -326,7 +329,7 @@ mod tests {
             "tags": [{"tagFQN": "Certification.Disputed", "description": "Two readings."}, {"tagFQN": "Tier.1"}],
             "extension": {"caveats": ["Half a year only."]}});
         for reply in [json!({"results": [hit.clone()]}), details, json!({"results": [hit]})] {
-            book.note_reply(ToolServerKind::Catalog, "any", &Map::new(), Some(&reply));
+            book.note_reply(ToolServerKind::Catalog, "any", &Map::new(), Some(&reply), None);
         }
         let [entity] = book.facts.entities.as_slice() else { panic!("one entity") };
         assert_eq!(entity.statement, "What is left. Formula: SUM(x) (EUR)");

@@ -93,7 +93,13 @@ impl Grounded {
                 book.note_search(&call.planned.args);
             }
             match &call.fault {
-                None => book.note_reply(call.kind, &tool, &call.planned.args, call.structured.as_ref()),
+                None => book.note_reply(
+                    call.kind,
+                    &tool,
+                    &call.planned.args,
+                    call.structured.as_ref(),
+                    call.records.as_ref(),
+                ),
                 Some((ToolFault::Refused(what), detail)) => {
                     self.closed.push(detail.clone());
                     book.facts.grounding_refused.get_or_insert_with(|| RefusedCall {

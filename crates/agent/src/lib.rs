@@ -9,6 +9,7 @@ mod branch;
 mod call;
 mod conclude;
 mod facts;
+mod foreign;
 mod grounding;
 mod ports;
 mod prompt;

@@ -263,8 +263,9 @@ impl ToolServer for Server {
         self.called.borrow_mut().push(tool.to_owned());
         let outcome = (self.script)(tool, args).map(|reply| ToolReply {
             is_error: reply.get("error").is_some(),
-            text: reply.to_string(),
-            structured: Some(reply),
+            text: reply.as_str().map_or_else(|| reply.to_string(), str::to_owned),
+            // A text stands for a server that has nothing but text.
+            structured: Some(reply).filter(|reply| !reply.is_string()),
         });
         let time = self.call_time;
         async move {
