@@ -189,8 +189,13 @@ def test_ctrl_c_in_a_conversation_ends_the_question_alone(terminal, service):
     one.key("C-c")
     one.wait("Cancelling")
     service.go_on.set()
-    wait_for("the next prompt", lambda: one.screen().rstrip().endswith("ask>"))
+    wait_for("the next prompt", lambda: one.screen().rstrip().endswith("\nask>"))
+    assert "Cancelled." in one.screen() or "Fastest team" in one.screen()
+    # At the prompt it gives up the line alone.
+    one.type("half a quest", enter=False)
+    one.wait("ask> half a quest")
     one.key("C-c")
+    wait_for("a fresh prompt", lambda: one.screen().rstrip().endswith("half a quest\nask>"))
     one.key("C-d")
     wait_for("the shell", lambda: one.screen().rstrip().endswith("\n$"))
 

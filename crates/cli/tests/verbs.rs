@@ -137,7 +137,15 @@ fn every_shell_gets_its_completions() {
 fn the_manual_page_has_every_verb_and_the_exit_codes() {
     let ran = Ran::from(bare(&["man"]).output().unwrap());
     assert!(ran.code == Some(0) && ran.stdout.starts_with(".ie"), "{}", ran.stdout);
-    for part in ["ask\\-login(1)", "ask\\-doctor(1)", "\\-\\-deadline", "Exit codes", "ASK_BASE_URL"] {
+    for part in [
+        "fBask login",
+        "fBask doctor",
+        "fBask completions SHELL",
+        "\\-\\-scope",
+        "\\-\\-deadline",
+        "Exit codes",
+        "ASK_BASE_URL",
+    ] {
         assert!(ran.stdout.contains(part), "{part}");
     }
 }

@@ -91,7 +91,7 @@ mod tests {
     use crate::style::Style;
 
     fn layout() -> Layout {
-        Layout { style: Style::new(false), width: None, rows: 2, sql: true, chart: false }
+        Layout { style: Style::new(false), width: None, rows: 2, sql: true, sql_by: "--sql", chart: false }
     }
 
     #[test]

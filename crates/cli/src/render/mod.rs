@@ -27,6 +27,8 @@ pub(crate) struct Layout {
     pub(crate) rows: usize,
     /// Whether the SQL is shown.
     pub(crate) sql: bool,
+    /// What to type to see the SQL.
+    pub(crate) sql_by: &'static str,
     /// Whether the rows are drawn.
     pub(crate) chart: bool,
 }

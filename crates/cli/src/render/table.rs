@@ -112,7 +112,7 @@ mod tests {
     use serde_json::json;
 
     fn layout(width: Option<u16>, rows: usize) -> Layout {
-        Layout { style: Style::new(false), width, rows, sql: true, chart: false }
+        Layout { style: Style::new(false), width, rows, sql: true, sql_by: "--sql", chart: false }
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(crate) fn text(answer: &Answer, layout: Layout) -> String {
     if !layout.sql && !answer.sql.is_empty() {
         let count = words::count(answer.sql.len() as u64, "SQL statement", "SQL statements");
         // Writing to a string can't fail.
-        write!(path, "; {count} (--sql shows)").unwrap_or_default();
+        write!(path, "; {count} ({} shows)", layout.sql_by).unwrap_or_default();
     }
     let path = wrap::lines(&path, layout.width.map(usize::from));
     parts.push(path.iter().map(|line| format!("{}\n", style.dim(line))).collect::<Vec<_>>().concat());
@@ -113,7 +113,7 @@ mod tests {
     use crate::style::Style;
 
     fn layout() -> Layout {
-        Layout { style: Style::new(false), width: None, rows: 40, sql: true, chart: false }
+        Layout { style: Style::new(false), width: None, rows: 40, sql: true, sql_by: "--sql", chart: false }
     }
 
     #[test]

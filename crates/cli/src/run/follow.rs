@@ -237,12 +237,13 @@ fn tell(desk: &mut Desk, body: &EventBody) -> Result<(), Closed> {
     let style = desk.screen.note_style;
     match body {
         EventBody::Answer(answer) => {
-            let Desk { output, screen, .. } = desk;
+            let Desk { output, screen, chats, .. } = desk;
             let layout = Layout {
                 style: screen.style,
                 width: screen.width,
                 rows: output.rows,
                 sql: output.sql,
+                sql_by: if *chats { "/sql" } else { "--sql" },
                 chart: output.chart,
             };
             match output.format {

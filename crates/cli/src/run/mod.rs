@@ -32,6 +32,8 @@ pub(crate) struct Desk {
     output: Output,
     screen: Screen,
     leaving: Leaving,
+    /// Whether the person types in a conversation, and can type its commands.
+    chats: bool,
 }
 
 /// Runs the command to its exit. Everything that there is to say has been said when it returns.
@@ -91,7 +93,7 @@ pub async fn run(mut args: Args, mut screen: Screen) -> Exit {
     let client = Client::with(http(), args.access.base.clone(), caller.credentials(), Limits::default());
     let Args { question, then, conversation, no_context, model, effort, deadline, output, verb, .. } = args;
     let shape = ask::Shape { context: !no_context, model, effort, deadline_s: deadline };
-    let mut desk = Desk { client, output, screen, leaving };
+    let mut desk = Desk { client, output, screen, leaving, chats: matches!(verb, Some(Verb::Chat)) };
     let exit = match verb {
         Some(Verb::Chat) => chat::chat(&mut desk, conversation, &shape).await,
         Some(Verb::Watch { ticket, after }) => look::watch(&mut desk, &ticket, after).await,

@@ -117,7 +117,7 @@ mod tests {
     use serde_json::json;
 
     fn layout(width: u16, rows: usize) -> Layout {
-        Layout { style: Style::new(false), width: Some(width), rows, sql: true, chart: true }
+        Layout { style: Style::new(false), width: Some(width), rows, sql: true, sql_by: "--sql", chart: true }
     }
 
     fn result(columns: &[&str], rows: Value) -> ResultTable {
