@@ -1,8 +1,9 @@
 //! The audit lines: one per call, the same time as in the result, and nothing of the data.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::stack::Stack;
 
