@@ -17,6 +17,7 @@ use crate::grounding::{GroundingLimits, ground, look_up_tables};
 use crate::ports::{Model, Report, Sink, Stopped, ToolFailure, ToolServerKind, ToolServers};
 use crate::prompt::{grounding_part, system};
 use crate::toolbox::Toolbox;
+use crate::watch::{Ended, Work};
 
 /// Tool calls a run may make for each model turn that it may take.
 const CALLS_A_TURN: u32 = 8;
@@ -120,10 +121,15 @@ impl<'w> Branch<'w> {
         servers: &'w dyn ToolServers,
         sink: &'w dyn Sink,
     ) -> Result<BranchReport, Stopped> {
+        let watched = sink.watch().begin(Work::Connect);
         let toolbox = match servers.connect(task.with_catalog).await {
             Ok(servers) => Toolbox::new(servers),
-            Err(failure) => return Ok(not_connected(&failure)),
+            Err(failure) => {
+                watched.end(Ended::Failed("transport"));
+                return Ok(not_connected(&failure));
+            }
         };
+        watched.end(Ended::Done);
         let calls_left = task.ceilings.model_turns.saturating_mul(CALLS_A_TURN);
         let mut branch = Self { task, model, sink, toolbox, book: FactBook::default(), calls_left };
         let transcript = branch.ask().await?;
@@ -186,6 +192,8 @@ impl<'w> Branch<'w> {
 
     async fn model_turn(&mut self, system: &str, messages: &[Message]) -> Result<Option<Turn>, Stopped> {
         self.sink.tell(Report::HopBegan).await?;
+        let watch = self.sink.watch();
+        let watched = watch.begin(Work::ModelTurn { model: &self.task.model });
         let request = Request {
             model: &self.task.model,
             effort: effort(self.task.effort),
@@ -193,12 +201,18 @@ impl<'w> Branch<'w> {
             tools: self.toolbox.offered(),
             messages,
             caller: self.task.caller.as_deref(),
-            traceparent: None,
+            traceparent: watched.traceparent(),
+            request_id: watch.request_id(),
         };
         let outcome: Result<Turn, TurnError> = self.model.turn(request).await;
         let turn = match outcome {
-            Ok(turn) => turn,
+            Ok(turn) => {
+                let (model, usage) = (turn.model.as_str(), turn.usage);
+                watched.end(Ended::Replied { model, usage, stop: &turn.stop });
+                turn
+            }
             Err(err) => {
+                watched.end(Ended::Failed("model"));
                 self.book.facts.failure = Some(Failure { kind: ErrorKind::Model, detail: err.to_string() });
                 return Ok(None);
             }

@@ -11,6 +11,7 @@ use crate::bounds::result_text;
 use crate::facts::sends_statement;
 use crate::foreign;
 use crate::ports::{Report, Sink, Stopped, ToolFailure, ToolReply, ToolServer, ToolServerKind};
+use crate::watch::{Ended, Work};
 
 /// The longest wait that a server may ask for before its "too many requests" counts.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -60,9 +61,11 @@ pub(crate) async fn make_call(
     };
     sink.tell(Report::Progress(Progress::Milestone(milestone))).await?;
     let began = tokio::time::Instant::now();
-    let outcome = call_with_one_wait(server, tool, &planned.args).await;
+    let watched = sink.watch().begin(Work::ToolCall { server: server.name(), kind, tool });
+    let outcome = call_with_one_wait(server, tool, &planned.args, watched.traceparent()).await;
     let elapsed = began.elapsed();
     let ended = read_outcome(kind, planned, outcome);
+    watched.end(ended.fault.as_ref().map_or(Ended::Done, |(fault, _)| Ended::Failed(fault_word(*fault))));
     let reported = ended.structured.as_ref().and_then(|reply| reply.get("ms")).and_then(Value::as_u64);
     let step = Step {
         branch_id: branch_id.clone(),
@@ -88,12 +91,13 @@ async fn call_with_one_wait(
     server: &dyn ToolServer,
     tool: &str,
     args: &Map<String, Value>,
+    traceparent: Option<&str>,
 ) -> Result<ToolReply, ToolFailure> {
-    let outcome = server.call(tool, args).await;
+    let outcome = server.call_within(tool, args, traceparent).await;
     match &outcome {
         Err(ToolFailure::Status { status: 429, retry_after: Some(wait), .. }) if *wait <= LONGEST_WAIT => {
             tokio::time::sleep(*wait).await;
-            server.call(tool, args).await
+            server.call_within(tool, args, traceparent).await
         }
         Ok(_) | Err(_) => outcome,
     }
@@ -151,4 +155,14 @@ fn first_line(text: &str) -> String {
     const BYTES: usize = 600;
     let line = text.trim().lines().next().unwrap_or_default();
     line.get(..line.floor_char_boundary(BYTES)).unwrap_or_default().to_owned()
+}
+
+/// What a fault is called where only fixed words may stand.
+const fn fault_word(fault: ToolFault) -> &'static str {
+    match fault {
+        ToolFault::Refused(_) => "refused",
+        ToolFault::Invalid => "invalid",
+        ToolFault::TimedOut => "timeout",
+        ToolFault::Transport => "transport",
+    }
 }

@@ -15,6 +15,7 @@ mod ports;
 mod prompt;
 mod terms;
 mod toolbox;
+mod watch;
 
 pub use branch::{BranchReport, BranchTask, Ceilings, run_branch};
 pub use grounding::GroundingLimits;
@@ -22,3 +23,4 @@ pub use ports::{
     Model, Report, Sink, Stopped, ToolDefinition, ToolFailure, ToolReply, ToolServer, ToolServerKind,
     ToolServers,
 };
+pub use watch::{Ended, Unwatched, Watch, Watched, Work};

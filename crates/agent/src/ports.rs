@@ -7,6 +7,8 @@ use ask_llm::{Request, Turn, TurnError};
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value};
 
+use crate::watch::{Unwatched, Watch};
+
 /// The ticket has ended, so there is no one left to work for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the ticket has ended")]
@@ -36,6 +38,11 @@ pub trait Sink {
     ///
     /// [`Stopped`] when nothing more is taken: the branch then ends at once.
     fn tell(&self, report: Report) -> LocalBoxFuture<'_, Result<(), Stopped>>;
+
+    /// Who sees how long the work takes; nobody unless the place says so.
+    fn watch(&self) -> &dyn Watch {
+        &Unwatched
+    }
 }
 
 /// A language model.
@@ -83,6 +90,17 @@ pub trait ToolServer {
         tool: &str,
         args: &Map<String, Value>,
     ) -> LocalBoxFuture<'static, Result<ToolReply, ToolFailure>>;
+
+    /// The same, on behalf of a span of a trace (W3C Trace Context), where the way to the server can carry it.
+    fn call_within(
+        &self,
+        tool: &str,
+        args: &Map<String, Value>,
+        traceparent: Option<&str>,
+    ) -> LocalBoxFuture<'static, Result<ToolReply, ToolFailure>> {
+        let _ = traceparent;
+        self.call(tool, args)
+    }
 }
 
 /// A tool as its server describes it.

@@ -10,7 +10,8 @@ use crate::{
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// The OpenAPI 3.1 document of the contract. Every path in it is served, and every served path is in it.
+/// The OpenAPI 3.1 document of the contract. Every path in it is served, and every served path is in it but the probes below
+/// `/health/`, which are an operator's and no client's.
 pub fn openapi() -> Value {
     json!({
         "openapi": "3.1.0",

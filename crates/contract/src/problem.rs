@@ -139,6 +139,9 @@ pub struct Problem {
     /// What is wrong with this call; shows the caller's own input at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// The request's id, as in the header `X-Request-Id`; not with 401 and 404, which are alike for everyone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
 }
 
 impl Problem {
@@ -150,6 +153,7 @@ impl Problem {
             status: code.status(),
             code,
             detail: None,
+            request_id: None,
         }
     }
 

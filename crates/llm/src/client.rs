@@ -199,6 +199,9 @@ impl Client {
         if let Some(traceparent) = request.traceparent.and_then(|it| HeaderValue::from_str(it).ok()) {
             sending = sending.insert_header((HeaderName::from_static("traceparent"), traceparent));
         }
+        if let Some(id) = request.request_id.and_then(|it| HeaderValue::from_str(it).ok()) {
+            sending = sending.insert_header((HeaderName::from_static("x-request-id"), id));
+        }
         let response = match timeout_at(first_byte, sending.send_body(body)).await {
             Err(_) => return Err(TurnError::TimedOut(Limit::FirstByte).into()),
             Ok(Err(err)) => {

@@ -23,6 +23,8 @@ pub struct Request<'a> {
     pub caller: Option<&'a str>,
     /// The W3C trace context to pass on.
     pub traceparent: Option<&'a str>,
+    /// The id of the request that the turn is made for, sent as `X-Request-Id`.
+    pub request_id: Option<&'a str>,
 }
 
 /// A tool offered to the model.

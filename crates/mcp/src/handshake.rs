@@ -66,6 +66,11 @@ impl<'a> Meta<'a> {
             traceparent: endpoint.traceparent.as_deref(),
         })
     }
+
+    /// The same on behalf of another span, if there is one.
+    pub(crate) fn within(self, traceparent: Option<&'a str>) -> Self {
+        Self { traceparent: traceparent.or(self.traceparent), ..self }
+    }
 }
 
 /// Agrees with the server on a version, and opens a session where the version has them.

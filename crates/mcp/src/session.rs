@@ -7,7 +7,7 @@ use std::{
     rc::Rc,
 };
 
-use awc::http::header::HeaderMap;
+use awc::http::header::{HeaderMap, HeaderName, HeaderValue};
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
@@ -70,8 +70,16 @@ impl fmt::Debug for Session {
 
 /// A request that can be put again, after the session was renewed in another version.
 pub(crate) enum Ask<'a> {
-    ListTools { cursor: Option<&'a str> },
-    CallTool { name: &'a str, arguments: &'a Map<String, Value>, param_headers: Option<Rc<ParamHeaders>> },
+    ListTools {
+        cursor: Option<&'a str>,
+    },
+    CallTool {
+        name: &'a str,
+        arguments: &'a Map<String, Value>,
+        param_headers: Option<Rc<ParamHeaders>>,
+        /// The trace context of this call, in place of the session's.
+        traceparent: Option<&'a str>,
+    },
 }
 
 #[derive(Serialize)]
@@ -104,7 +112,8 @@ impl Ask<'_> {
             Self::ListTools { cursor } => {
                 rpc::request(id, self.method(), &ListParams { cursor: *cursor, meta })
             }
-            Self::CallTool { name, arguments, .. } => {
+            Self::CallTool { name, arguments, traceparent, .. } => {
+                let meta = meta.map(|meta| meta.within(*traceparent));
                 rpc::request(id, self.method(), &CallParams { name, arguments, meta })
             }
         }
@@ -113,8 +122,11 @@ impl Ask<'_> {
     fn headers(&self, wire: Wire<'_>) -> HeaderMap {
         match self {
             Self::ListTools { .. } => wire.standard_headers(self.method(), None),
-            Self::CallTool { name, arguments, param_headers } => {
+            Self::CallTool { name, arguments, param_headers, traceparent } => {
                 let mut headers = wire.standard_headers(self.method(), Some(name));
+                if let Some(value) = traceparent.and_then(|text| HeaderValue::from_str(text).ok()) {
+                    headers.insert(HeaderName::from_static("traceparent"), value);
+                }
                 if let Some(promoted) = param_headers
                     && wire.version.is_some_and(Version::has_request_metadata)
                 {
@@ -213,6 +225,24 @@ impl Session {
     /// takes that for a cancel in 2026-07-28; before, it may go on working and the result is lost,
     /// since no `notifications/cancelled` is sent. Spawn a call that must be finished.
     pub async fn call(&self, name: &str, arguments: &Map<String, Value>) -> Result<CallResult, CallError> {
+        self.call_within(name, arguments, None).await
+    }
+
+    /// [`Session::call`] with a trace context (W3C) of its own, in place of the session's.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::call`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Session::call`].
+    pub async fn call_within(
+        &self,
+        name: &str,
+        arguments: &Map<String, Value>,
+        traceparent: Option<&str>,
+    ) -> Result<CallResult, CallError> {
         if !tool::is_tool_name(name) {
             return Err(CallError::BadToolName);
         }
@@ -223,6 +253,7 @@ impl Session {
             name,
             arguments,
             param_headers: self.0.param_headers.borrow().get(name).cloned(),
+            traceparent,
         };
         let mut budget = Budget::new(limits.max_reply_bytes);
         let outcome = tokio::time::timeout(after, self.ask(&ask, &mut budget))

@@ -11,6 +11,8 @@ use hmac::{Hmac, Mac as _};
 use serde::Serialize;
 use sha2::Sha256;
 
+use crate::telemetry::Origin;
+
 /// Lines that may wait for standard output before a run waits for it too: an audit line is never dropped.
 const QUEUE: usize = 4096;
 
@@ -53,6 +55,14 @@ impl AskRecord {
     }
 }
 
+/// Who asked, as the lines name them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asker<'a> {
+    pub(crate) oid: &'a str,
+    pub(crate) owner_key: &'a str,
+    pub(crate) origin: &'a Origin,
+}
+
 #[derive(Serialize)]
 struct AskLine<'a> {
     op: &'static str,
@@ -65,6 +75,8 @@ struct AskLine<'a> {
     sources: &'a [String],
     tables: &'a [String],
     ms: u64,
+    request_id: &'a str,
+    trace_id: &'a str,
 }
 
 #[derive(Serialize)]
@@ -94,20 +106,13 @@ impl Audit {
     }
 
     /// Writes the line of an ask that has ended, and of the gap that it found.
-    pub(crate) fn ask(
-        &self,
-        record: &AskRecord,
-        life: &TicketLife,
-        oid: &str,
-        owner_key: &str,
-        now: Timestamp,
-    ) {
+    pub(crate) fn ask(&self, record: &AskRecord, life: &TicketLife, asker: &Asker<'_>, now: Timestamp) {
         let spec = life.spec();
         self.write(
             "audit",
             &AskLine {
                 op: "ask",
-                oid,
+                oid: asker.oid,
                 ticket: spec.ticket.as_str(),
                 conversation: spec.conversation_id.as_str(),
                 turn: spec.turn,
@@ -116,11 +121,13 @@ impl Audit {
                 sources: &record.sources,
                 tables: &record.tables,
                 ms: life.age_ms(now),
+                request_id: &asker.origin.request_id,
+                trace_id: &asker.origin.trace.trace_hex(),
             },
         );
         if record.outcome == Outcome::Abstention {
             let mut mac = self.pseudonyms.clone();
-            mac.update(owner_key.as_bytes());
+            mac.update(asker.owner_key.as_bytes());
             let subject = HEXLOWER.encode(&mac.finalize().into_bytes());
             let subject = subject.get(..32).unwrap_or(&subject);
             self.write(

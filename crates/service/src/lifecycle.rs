@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::{Extensions, Server, ServerHandle};
+use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use ask_auth::Verifier;
 use ask_core::clock::{Clock, SystemClock};
@@ -15,7 +16,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::actors::House;
 use crate::audit::{Audit, AuditWriter};
 use crate::settings::Settings;
-use crate::web::{OpenStreams, State, routes};
+use crate::telemetry::{Metrics, SpanExporter, Telemetry};
+use crate::web::{OpenStreams, State, follow, metrics_routes, routes};
 
 /// Kernel memory for what one client has not read yet; the system's own choice is up to 3 MB.
 const SEND_BUFFER: usize = 64 * 1024;
@@ -27,6 +29,8 @@ const USER_TIMEOUT: Duration = Duration::from_secs(20);
 const ENDING: Duration = Duration::from_millis(700);
 /// How long open connections have to take their last bytes at a shutdown, in seconds.
 const DRAINING_S: u64 = 1;
+/// How long the last spans have to reach their collector.
+const LAST_SPANS: Duration = Duration::from_millis(150);
 
 /// Why the service did not start.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +59,7 @@ pub enum StartError {
 pub struct Running {
     addr: SocketAddr,
     server: Server,
+    metrics: Option<(SocketAddr, Server)>,
     house: House,
     audit: AuditWriter,
 }
@@ -86,32 +91,70 @@ pub fn start(settings: Settings) -> Result<Running, StartError> {
     };
     let (audit, writer) = Audit::start(&pseudonym_key, std::io::stdout())
         .map_err(|source| StartError::System { what: "no thread for the audit lines".to_owned(), source })?;
+    let telemetry = telemetry(&settings, clock.now());
+    let metrics_at = settings.observing.metrics;
     let (listen, workers, connections) = (settings.listen, settings.workers, settings.quotas.connections);
-    let house = House::new(settings, clock, mint, audit);
+    let house = House::new(settings, clock, mint, audit, telemetry);
     let state =
         web::Data::new(State { house: house.clone(), verifier, open_streams: OpenStreams::default() });
-    let server = HttpServer::new(move || App::new().app_data(state.clone()).configure(routes))
-        .workers(workers)
-        .max_connections(connections.div_ceil(workers))
-        .max_connection_rate(4096)
-        .backlog(4096)
-        .tcp_nodelay(true)
-        .h1_allow_half_closed(false)
-        .h1_write_buffer_size(WRITE_BUFFER)
-        .shutdown_timeout(DRAINING_S)
-        .disable_signals()
-        .on_connect(|connection, _: &mut Extensions| {
-            if let Some(stream) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() {
-                tune(stream);
-            }
-        })
-        .bind(listen)
-        .map_err(|source| StartError::System { what: format!("can't listen on {listen}"), source })?;
+    let metrics = metrics_at.map(|listen| serve_metrics(listen, state.clone())).transpose()?;
+    let server =
+        HttpServer::new(move || App::new().app_data(state.clone()).wrap(from_fn(follow)).configure(routes))
+            .workers(workers)
+            .max_connections(connections.div_ceil(workers))
+            .max_connection_rate(4096)
+            .backlog(4096)
+            .tcp_nodelay(true)
+            .h1_allow_half_closed(false)
+            .h1_write_buffer_size(WRITE_BUFFER)
+            .shutdown_timeout(DRAINING_S)
+            .disable_signals()
+            .on_connect(|connection, _: &mut Extensions| {
+                if let Some(stream) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() {
+                    tune(stream);
+                }
+            })
+            .bind(listen)
+            .map_err(|source| no_listening(listen, source))?;
     let addr = server.addrs().first().copied().unwrap_or(listen);
-    Ok(Running { addr, server: server.run(), house, audit: writer })
+    Ok(Running { addr, server: server.run(), metrics, house, audit: writer })
+}
+
+/// The counts, and the way to a collector where one is set.
+fn telemetry(settings: &Settings, now: ask_contract::Timestamp) -> Telemetry {
+    let metrics = Arc::new(Metrics::default());
+    let observing = &settings.observing;
+    let exporter = observing.traces.clone().map(|export| SpanExporter::start(export, Arc::clone(&metrics)));
+    let provider = match settings.runs.endpoint.protocol {
+        ask_llm::Protocol::Anthropic => "anthropic",
+        ask_llm::Protocol::OpenAi => "openai",
+    };
+    Telemetry::new(metrics, exporter, observing.sampler, provider, now)
+}
+
+/// Serves the metrics on an address of their own.
+fn serve_metrics(listen: SocketAddr, state: web::Data<State>) -> Result<(SocketAddr, Server), StartError> {
+    let server = HttpServer::new(move || App::new().app_data(state.clone()).configure(metrics_routes))
+        .workers(1)
+        .max_connections(64)
+        .shutdown_timeout(0)
+        .disable_signals()
+        .bind(listen)
+        .map_err(|source| no_listening(listen, source))?;
+    let addr = server.addrs().first().copied().unwrap_or(listen);
+    Ok((addr, server.run()))
+}
+
+fn no_listening(listen: SocketAddr, source: std::io::Error) -> StartError {
+    StartError::System { what: format!("can't listen on {listen}"), source }
 }
 
 impl Running {
+    /// Where it serves metrics, if it does.
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(|(addr, _)| *addr)
+    }
+
     /// Where it listens.
     pub const fn addr(&self) -> SocketAddr {
         self.addr
@@ -124,7 +167,15 @@ impl Running {
 ///
 /// When the system gives no signal handlers, or the server fails.
 pub async fn run_until_signal(running: Running) -> std::io::Result<()> {
-    let Running { server, house, audit, .. } = running;
+    let Running { server, metrics, house, audit, .. } = running;
+    let metrics = metrics.map(|(_, server)| server);
+    let metrics_handle = metrics.as_ref().map(Server::handle);
+    let metrics = async {
+        match metrics {
+            Some(server) => server.await,
+            None => Ok(()),
+        }
+    };
     let handle = server.handle();
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -135,13 +186,17 @@ pub async fn run_until_signal(running: Running) -> std::io::Result<()> {
         }
         tracing::info!("shutting down");
         shut_down(&house, &handle).await;
+        house.telemetry().flush(LAST_SPANS).await;
+        if let Some(handle) = &metrics_handle {
+            handle.stop(false).await;
+        }
     };
-    let (served, ()) = tokio::join!(server, stopping);
+    let (served, measured, ()) = tokio::join!(server, metrics, stopping);
     house.stop();
     drop(house);
     audit.finish(Duration::from_millis(200));
     tracing::info!("gone");
-    served
+    served.and(measured)
 }
 
 /// Running tickets end, streams drain to `done`, then connections close.

@@ -34,6 +34,9 @@ fn serve(options: &Options) -> anyhow::Result<()> {
     actix_web::rt::System::new().block_on(async {
         let running = start(settings)?;
         tracing::info!(server.address = %running.addr(), server.mount = %mount, "listening");
+        if let Some(addr) = running.metrics_addr() {
+            tracing::info!(metrics.address = %addr, "serving metrics");
+        }
         say(&format!("ask-service listening on http://{}", running.addr()));
         run_until_signal(running).await?;
         Ok(())

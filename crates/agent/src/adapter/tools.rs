@@ -113,11 +113,21 @@ impl ToolServer for Connected {
         tool: &str,
         args: &Map<String, Value>,
     ) -> LocalBoxFuture<'static, Result<ToolReply, ToolFailure>> {
+        self.call_within(tool, args, None)
+    }
+
+    fn call_within(
+        &self,
+        tool: &str,
+        args: &Map<String, Value>,
+        traceparent: Option<&str>,
+    ) -> LocalBoxFuture<'static, Result<ToolReply, ToolFailure>> {
         let (answer, answered) = oneshot::channel();
+        let traceparent = traceparent.map(str::to_owned);
         let (session, tool, args) = (Rc::clone(&self.session), tool.to_owned(), args.clone());
         (self.spawn)(
             async move {
-                let outcome = call(&session, &tool, &args).await;
+                let outcome = call(&session, &tool, &args, traceparent.as_deref()).await;
                 // The run may be over; then no one waits for the result.
                 answer.send(outcome).ok();
             }
@@ -147,8 +157,16 @@ impl Drop for Connected {
     }
 }
 
-async fn call(session: &Session, tool: &str, args: &Map<String, Value>) -> Result<ToolReply, ToolFailure> {
-    let result = session.call(tool, args).await.map_err(|err| call_failure(session.server(), &err))?;
+async fn call(
+    session: &Session,
+    tool: &str,
+    args: &Map<String, Value>,
+    traceparent: Option<&str>,
+) -> Result<ToolReply, ToolFailure> {
+    let result = session
+        .call_within(tool, args, traceparent)
+        .await
+        .map_err(|err| call_failure(session.server(), &err))?;
     let text = result.render(RESULT_BYTES).text;
     Ok(ToolReply { is_error: result.is_error, structured: result.structured, text })
 }

@@ -125,6 +125,16 @@ impl Log {
         self.read_lock().latest
     }
 
+    /// How many steps were dropped to keep within the limit.
+    pub fn dropped(&self) -> u64 {
+        let inner = self.read_lock();
+        let retained = match &inner.frames {
+            Frames::Growing { frames, .. } => frames.len(),
+            Frames::Sealed { ends, .. } => ends.len(),
+        };
+        inner.latest.saturating_sub(u64::try_from(retained).unwrap_or(u64::MAX))
+    }
+
     /// Where the ticket stands.
     pub fn snapshot(&self) -> Snapshot {
         let inner = self.read_lock();

@@ -20,6 +20,8 @@ const COMMON: [&str; 12] = [
 ];
 /// What the deployment's settings begin with.
 const SETTINGS: &str = "DAS_";
+/// What the standard variables of OpenTelemetry begin with.
+const OPEN_TELEMETRY: &str = "OTEL_";
 /// Settings that are the service's alone, among them the keys of others.
 const SERVICE_ALONE: [&str; 5] =
     ["DAS_LLM_", "DAS_OM_SUBSCRIPTION_KEY", "DAS_MCP_SERVERS", "DAS_ASK_", "ANTHROPIC_API_KEY"];
@@ -46,7 +48,9 @@ impl Surroundings {
 
     /// The service's environment: all settings of the deployment, then `ours` over them.
     pub(crate) fn for_service(&self, ours: &[(&str, String)]) -> Vec<(OsString, OsString)> {
-        self.select(ours, |name| name.starts_with(SETTINGS) || name == "ANTHROPIC_API_KEY")
+        self.select(ours, |name| {
+            name.starts_with(SETTINGS) || name.starts_with(OPEN_TELEMETRY) || name == "ANTHROPIC_API_KEY"
+        })
     }
 
     /// The executor's environment: no key of the model's, nor anything else that is the service's.

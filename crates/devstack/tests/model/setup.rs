@@ -55,6 +55,7 @@ pub(crate) async fn turn(client: &Client, messages: &[Message]) -> Result<ask_ll
         messages,
         caller: None,
         traceparent: None,
+        request_id: None,
     };
     client.turn(request).await
 }

@@ -56,6 +56,7 @@ async fn sent(protocol: Protocol, messages: &[Message]) -> Value {
         messages,
         caller: None,
         traceparent: None,
+        request_id: None,
     };
     sent_with(protocol, |_| {}, request).await.body
 }
@@ -178,6 +179,7 @@ async fn breakpoint_is_on_the_last_tool_when_there_is_no_system_prompt() {
         messages: &messages,
         caller: None,
         traceparent: None,
+        request_id: None,
     };
     let body = sent_with(Protocol::Anthropic, |_| {}, request).await.body;
     assert_eq!(breakpoints_of(&body), ["/messages/0/content/0", "/tools/1"]);
@@ -256,6 +258,7 @@ async fn caller_goes_out_only_as_a_pseudonym_and_only_with_a_key() {
         messages: &messages,
         caller: Some("alice-oid"),
         traceparent: Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+        request_id: Some("req-1"),
     };
     let keyed = |endpoint: &mut Endpoint| endpoint.caller_key = Some(Secret::new("k"));
     let anthropic = sent_with(Protocol::Anthropic, keyed, request).await;
@@ -266,6 +269,7 @@ async fn caller_goes_out_only_as_a_pseudonym_and_only_with_a_key() {
         (&json!(pseudonym), &json!(pseudonym))
     );
     assert_eq!(header(&openai.head, "traceparent"), request.traceparent);
+    assert_eq!(header(&openai.head, "x-request-id"), request.request_id);
     for recorded in [&anthropic, &openai] {
         assert!(!format!("{}{}", recorded.head, recorded.body).contains("alice"));
         assert!(recorded.body.get("tools").is_none());
@@ -287,6 +291,7 @@ async fn settings_shape_the_request() {
         messages: &messages,
         caller: None,
         traceparent: None,
+        request_id: None,
     };
     let set = |endpoint: &mut Endpoint| {
         endpoint.max_tokens = 99;

@@ -44,6 +44,7 @@ pub(crate) async fn turn_with(client: &Client, messages: &[Message]) -> Result<T
         messages,
         caller: Some("alice"),
         traceparent: None,
+        request_id: None,
     };
     client.turn(request).await
 }

@@ -41,6 +41,22 @@ async fn the_newest_version_needs_no_session_and_describes_itself_in_each_reques
 }
 
 #[actix_rt::test]
+async fn a_call_within_another_span_carries_that_one() {
+    let peer = Peer::start(new(echo)).await;
+    let whole = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let own = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+    let session = client().connect(&peer.config(), None, Some(whole)).await.unwrap();
+    session.call_within("run_query", &no_args(), Some(own)).await.unwrap();
+    session.call_within("run_query", &no_args(), None).await.unwrap();
+    let sent: Vec<_> =
+        peer.seen().iter().map(|request| request.header("traceparent").unwrap().to_owned()).collect();
+    assert_eq!(sent, [whole, own, whole]);
+    let meta: Vec<_> =
+        peer.seen().iter().map(|it| it.body["params"]["_meta"]["traceparent"].clone()).collect();
+    assert_eq!(meta, [whole, own, whole]);
+}
+
+#[actix_rt::test]
 async fn older_versions_initialize_and_echo_session_and_version() {
     for version in [Version::V2025_11_25, Version::V2025_06_18, Version::V2025_03_26] {
         let peer = Peer::start(old(version, Some("s-1"), echo)).await;

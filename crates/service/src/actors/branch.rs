@@ -4,7 +4,7 @@ use actix::{
     Actor, ActorContext as _, ActorFutureExt as _, Addr, AsyncContext as _, Context, Handler, Message,
     SpawnHandle, WrapFuture as _,
 };
-use ask_agent::{BranchTask, Report, Sink, Stopped};
+use ask_agent::{BranchTask, Report, Sink, Stopped, Watch};
 use ask_auth::Bearer;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
@@ -12,6 +12,7 @@ use futures_util::future::LocalBoxFuture;
 use super::parts::{RunParts, Work};
 use super::supervisor::{BranchLost, BranchReported, Supervisor};
 use super::ticket::{Emit, Ticket};
+use crate::telemetry::RunWatch;
 
 /// The actor of one branch.
 pub(crate) struct Branch {
@@ -31,10 +32,10 @@ impl Branch {
         task: BranchTask,
         parts: &RunParts,
         bearer: &Bearer,
-        ticket: Addr<Ticket>,
+        sink: TicketSink,
         supervisor: Addr<Supervisor>,
     ) -> Self {
-        let work = parts.work(task, bearer, TicketSink(ticket));
+        let work = parts.work(task, bearer, sink);
         Self { work: Some(work), in_flight: None, supervisor, reported: false }
     }
 }
@@ -74,11 +75,20 @@ impl Drop for Branch {
 }
 
 /// Tells a ticket what a branch does.
-struct TicketSink(Addr<Ticket>);
+pub(super) struct TicketSink {
+    ticket: Addr<Ticket>,
+    watch: RunWatch,
+}
+
+impl TicketSink {
+    pub(super) const fn new(ticket: Addr<Ticket>, watch: RunWatch) -> Self {
+        Self { ticket, watch }
+    }
+}
 
 impl Sink for TicketSink {
     fn tell(&self, report: Report) -> LocalBoxFuture<'_, Result<(), Stopped>> {
-        self.0
+        self.ticket
             .send(Emit(report))
             .map(|outcome| match outcome {
                 Ok(Ok(())) => Ok(()),
@@ -91,5 +101,9 @@ impl Sink for TicketSink {
                 Err(_gone) => Err(Stopped),
             })
             .boxed_local()
+    }
+
+    fn watch(&self) -> &dyn Watch {
+        &self.watch
     }
 }

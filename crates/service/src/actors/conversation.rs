@@ -15,8 +15,9 @@ use super::idempotency::Kept;
 use super::parts::RunParts;
 use super::quota::{Held, Resource};
 use super::supervisor::{RunPlan, Supervisor};
-use super::ticket::{Attach, Ticket};
+use super::ticket::{Asker, Attach, Ticket};
 use super::{Refused, Shared, owner_key};
+use crate::telemetry::{AskSpan, Origin};
 
 /// The actor of one conversation.
 pub(crate) struct Conversation {
@@ -46,6 +47,7 @@ pub(super) struct Ask {
     pub(super) request: AskRequest,
     /// Goes with the ticket.
     pub(super) kept: Option<Kept>,
+    pub(super) origin: Arc<Origin>,
 }
 
 /// Hands over what a turn came to, before its `done` is emitted.
@@ -113,6 +115,7 @@ impl Conversation {
         caller: &Identity,
         request: AskRequest,
         kept: Option<Kept>,
+        origin: Arc<Origin>,
         ctx: &Context<Self>,
     ) -> Result<ask_contract::Ticket, Refused> {
         if self.asks >= self.shared.settings.quotas.turns {
@@ -143,10 +146,12 @@ impl Conversation {
             max_events: self.shared.settings.retention.max_events,
         };
         let life = TicketLife::accept(spec, now);
+        let span = AskSpan::begin(&self.shared.telemetry, origin);
+        let watch = span.watch();
         let ticket = Ticket::new(
             Arc::clone(&self.shared),
             life,
-            caller.oid.clone(),
+            Asker { oid: caller.oid.clone(), span },
             &self.owner,
             running,
             retained,
@@ -175,6 +180,7 @@ impl Conversation {
             tasks: vec![task],
             bearer: caller.bearer.clone(),
             parts: RunParts::here(&self.shared.settings.runs),
+            watch,
         };
         let supervisor = Supervisor::new(plan, ticket.clone(), ctx.address()).start();
         if ticket.try_send(Attach(supervisor)).is_err() {
@@ -202,11 +208,12 @@ impl Actor for Conversation {
 impl Handler<Ask> for Conversation {
     type Result = Result<ask_contract::Ticket, Refused>;
 
-    fn handle(&mut self, Ask { caller, request, kept }: Ask, ctx: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, ask: Ask, ctx: &mut Context<Self>) -> Self::Result {
         if self.is_running() {
             return Err(Refused::Running);
         }
-        self.accept(&caller, request, kept, ctx)
+        let Ask { caller, request, kept, origin } = ask;
+        self.accept(&caller, request, kept, origin, ctx)
     }
 }
 

@@ -56,6 +56,11 @@ impl Directory {
         }
     }
 
+    /// How many conversations and tickets there are.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.conversations.len(), self.tickets.len())
+    }
+
     pub(super) fn any_running(&self) -> bool {
         self.tickets.iter().any(|ticket| !ticket.log.is_done())
     }

@@ -227,7 +227,7 @@ fn house() -> House {
     let (audit, _writer) = Audit::start(b"key", std::io::sink()).unwrap();
     let clock = Arc::new(SystemClock);
     let mint = IdMint::new(b"key", clock.now());
-    House::new(settings, clock, mint, audit)
+    House::new(settings, clock, mint, audit, crate::telemetry::Telemetry::silent())
 }
 
 fn caller() -> Arc<Identity> {
@@ -310,7 +310,8 @@ fn strike(fault: Fault, house: &House, arbiter: &actix_rt::ArbiterHandle, sink: 
 
 async fn ask(house: &House, conversation: &ConversationId) -> TicketHandle {
     let request = serde_json::from_value(json!({"question": "How many are there?"})).unwrap();
-    let ticket = house.ask(conversation, caller(), request, None).await.unwrap();
+    let origin = Arc::new(house.telemetry().origin(None, None));
+    let ticket = house.ask(conversation, caller(), request, None, origin).await.unwrap();
     match house.find(&ticket.ticket, &caller().owner) {
         Found::Here(handle) => handle,
         other @ (Found::Expired | Found::Lost | Found::Nowhere) => panic!("{other:?}"),

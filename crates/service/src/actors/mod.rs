@@ -51,6 +51,7 @@ pub(crate) use quota::{Allowance, QuotaExceeded};
 
 use crate::audit::Audit;
 use crate::settings::Settings;
+use crate::telemetry::{Gauges, Origin, Telemetry};
 use conversation::{Ask, Conversation};
 use directory::Directory;
 use quota::{Quota, Resource};
@@ -78,6 +79,23 @@ pub(crate) enum Refused {
     NoId(#[from] NoRandomness),
 }
 
+impl Refused {
+    /// The limit that was met, as metrics call it.
+    const fn limit(&self) -> Option<&'static str> {
+        match self {
+            Self::NotFound | Self::NoId(_) => None,
+            Self::Running => Some("ask_running"),
+            Self::Full => Some("conversation_full"),
+            Self::Closing => Some("closing"),
+            Self::Quota(QuotaExceeded::Conversations) => Some("conversations"),
+            Self::Quota(QuotaExceeded::Tickets) => Some("tickets"),
+            Self::Quota(QuotaExceeded::Running) => Some("running"),
+            Self::Quota(QuotaExceeded::Rate(_)) => Some("rate"),
+            Self::Quota(QuotaExceeded::Everyone) => Some("everyone"),
+        }
+    }
+}
+
 /// Where a ticket is, for a caller.
 #[derive(Debug)]
 pub(crate) enum Found {
@@ -99,6 +117,7 @@ pub(crate) struct Shared {
     pub(crate) directory: Directory,
     pub(crate) quota: Arc<Quota>,
     pub(crate) audit: Audit,
+    pub(crate) telemetry: Telemetry,
 }
 
 /// The house of the actors; what the web layer talks to.
@@ -112,16 +131,51 @@ pub(crate) struct House {
 }
 
 impl House {
-    pub(crate) fn new(settings: Settings, clock: Arc<dyn Clock>, mint: IdMint, audit: Audit) -> Self {
+    pub(crate) fn new(
+        settings: Settings,
+        clock: Arc<dyn Clock>,
+        mint: IdMint,
+        audit: Audit,
+        telemetry: Telemetry,
+    ) -> Self {
         let arbiters = (0..settings.arbiters).map(|_| Arbiter::new()).collect();
         let quota = Arc::new(Quota::new(settings.quotas));
-        let shared =
-            Arc::new(Shared { settings, clock, mint, directory: Directory::default(), quota, audit });
+        let shared = Arc::new(Shared {
+            settings,
+            clock,
+            mint,
+            directory: Directory::default(),
+            quota,
+            audit,
+            telemetry,
+        });
         Self { shared, arbiters, next: Arc::default(), closing: Arc::default(), answers: Arc::default() }
     }
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.shared.settings
+    }
+
+    pub(crate) fn telemetry(&self) -> &Telemetry {
+        &self.shared.telemetry
+    }
+
+    /// Whether no ask is taken any more.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// How much there is of everything now.
+    pub(crate) fn gauges(&self, streams: u64, has_keys: bool) -> Gauges {
+        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        let (conversations, tickets) = self.shared.directory.counts();
+        Gauges {
+            running: count(self.shared.quota.running()),
+            conversations: count(conversations),
+            tickets: count(tickets),
+            streams,
+            ready: has_keys && !self.is_closing(),
+        }
     }
 
     /// The answers that were given under an idempotency key.
@@ -140,6 +194,17 @@ impl House {
         owner: &Owner,
         kept: Option<Kept>,
     ) -> Result<ask_contract::Conversation, Refused> {
+        self.open(owner, kept).inspect_err(|refused| self.count(refused))
+    }
+
+    /// Counts what was not taken because of a limit.
+    fn count(&self, refused: &Refused) {
+        if let Some(limit) = refused.limit() {
+            self.shared.telemetry.metrics().refusals.add(limit, 1);
+        }
+    }
+
+    fn open(&self, owner: &Owner, kept: Option<Kept>) -> Result<ask_contract::Conversation, Refused> {
         if self.closing.load(Ordering::Acquire) {
             return Err(Refused::Closing);
         }
@@ -180,14 +245,23 @@ impl House {
         caller: Arc<Identity>,
         request: AskRequest,
         kept: Option<Kept>,
+        origin: Arc<Origin>,
     ) -> Result<Ticket, Refused> {
-        let conversation =
-            self.shared.directory.conversation(conversation_id, &caller.owner).ok_or(Refused::NotFound)?;
+        let taken = self.take(conversation_id, Ask { caller, request, kept, origin }).await;
+        taken.inspect_err(|refused| self.count(refused))
+    }
+
+    async fn take(&self, conversation_id: &ConversationId, ask: Ask) -> Result<Ticket, Refused> {
+        let conversation = self
+            .shared
+            .directory
+            .conversation(conversation_id, &ask.caller.owner)
+            .ok_or(Refused::NotFound)?;
         if self.closing.load(Ordering::Acquire) {
             return Err(Refused::Closing);
         }
         // A closed mailbox is a conversation that expired between the look-up and now.
-        conversation.send(Ask { caller, request, kept }).await.unwrap_or(Err(Refused::NotFound))
+        conversation.send(ask).await.unwrap_or(Err(Refused::NotFound))
     }
 
     /// Finds a ticket for a caller.

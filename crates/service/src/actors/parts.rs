@@ -4,12 +4,15 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ask_agent::adapter::{ConfiguredServer, McpServers, Spawn};
-use ask_agent::{BranchReport, BranchTask, Sink, Stopped, run_branch};
+use ask_agent::{BranchReport, BranchTask, Sink, Stopped, Watch, run_branch};
 use ask_auth::Bearer;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 
 use crate::settings::RunSettings;
+
+/// By which one request is followed through every process that works for it.
+const REQUEST_ID: &str = "X-Request-Id";
 
 /// The clients could not be made; checked at the start, so that it doesn't happen later.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -46,10 +49,10 @@ impl RunParts {
             let configured: Rc<[ConfiguredServer]> = settings.servers.clone().into();
             let spawn: Spawn = Rc::new(spawn);
             let parts = Self(Rc::new(move |task, bearer, sink| {
-                let (model, configured, spawn) =
-                    (Rc::clone(&model), Rc::clone(&configured), Rc::clone(&spawn));
+                let (model, spawn) = (Rc::clone(&model), Rc::clone(&spawn));
+                let (servers, trace) = (for_request(&configured, sink.watch()), sink.watch().traceparent());
                 let servers =
-                    McpServers::new(tools.clone(), configured, bearer.expose().to_owned(), None, spawn);
+                    McpServers::new(tools.clone(), servers, bearer.expose().to_owned(), trace, spawn);
                 async move { run_branch(task, model.as_ref(), &servers, sink.as_ref()).await }.boxed_local()
             }));
             *here = Some(parts.clone());
@@ -67,6 +70,17 @@ impl RunParts {
     pub(super) fn work(&self, task: BranchTask, bearer: &Bearer, sink: impl Sink + 'static) -> Work {
         (self.0)(task, bearer, Box::new(sink))
     }
+}
+
+/// The tool servers as they are told for which request they work.
+fn for_request(configured: &Rc<[ConfiguredServer]>, watch: &dyn Watch) -> Rc<[ConfiguredServer]> {
+    let Some(id) = watch.request_id() else { return Rc::clone(configured) };
+    let mut servers = configured.to_vec();
+    for server in &mut servers {
+        server.config.headers.retain(|(name, _)| !name.eq_ignore_ascii_case(REQUEST_ID));
+        server.config.headers.push((REQUEST_ID.to_owned(), ask_mcp::Secret::new(id)));
+    }
+    servers.into()
 }
 
 #[expect(clippy::disallowed_methods, reason = "a tool call in flight outlives the run that made it")]

@@ -94,6 +94,11 @@ impl Quota {
         Self { limits, owners: DashMap::new(), running: AtomicUsize::new(0) }
     }
 
+    /// How many asks of all callers run.
+    pub(super) fn running(&self) -> usize {
+        self.running.load(Ordering::Relaxed)
+    }
+
     /// Counts an ask against its caller's rate.
     pub(super) fn spend(&self, owner: &Owner) -> Result<(), QuotaExceeded> {
         let mut counts = self.owners.entry(owner.clone()).or_default();

@@ -9,10 +9,11 @@ use ask_auth::Bearer;
 use ask_contract::{ErrorKind, Failure, TicketId};
 use ask_core::outcome::{RunFacts, decide};
 
-use super::branch::{Branch, StopBranch};
+use super::branch::{Branch, StopBranch, TicketSink};
 use super::conversation::{Conversation, TurnEnded};
 use super::parts::{BuildFailed, RunParts};
 use super::ticket::{End, RunLost, Ticket};
+use crate::telemetry::RunWatch;
 
 /// What a run is made of.
 pub(super) struct RunPlan {
@@ -21,6 +22,7 @@ pub(super) struct RunPlan {
     pub(super) tasks: Vec<BranchTask>,
     pub(super) bearer: Bearer,
     pub(super) parts: Result<RunParts, BuildFailed>,
+    pub(super) watch: RunWatch,
 }
 
 /// The actor of one run.
@@ -92,7 +94,8 @@ impl Actor for Supervisor {
         match plan.parts {
             Ok(parts) => {
                 for task in plan.tasks {
-                    let branch = Branch::new(task, &parts, &plan.bearer, self.ticket.clone(), ctx.address());
+                    let sink = TicketSink::new(self.ticket.clone(), plan.watch.clone());
+                    let branch = Branch::new(task, &parts, &plan.bearer, sink, ctx.address());
                     self.branches.push(branch.start());
                 }
             }

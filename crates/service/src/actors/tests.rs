@@ -10,7 +10,7 @@ use ask_core::ticket::{Log, Progress, Rejected, Terminal, TicketLife, TicketSpec
 
 use actix::{Actor as _, Addr};
 
-use super::ticket::{Cancel, Emit, End, RunLost, ShutDown, Ticket};
+use super::ticket::{Asker, Cancel, Emit, End, RunLost, ShutDown, Ticket};
 use super::*;
 
 const QUESTION: &str = "Which support team resolves tickets fastest?";
@@ -33,6 +33,7 @@ fn shared() -> Arc<Shared> {
         directory,
         quota,
         audit,
+        telemetry: Telemetry::silent(),
     })
 }
 
@@ -54,7 +55,10 @@ fn accepted(shared: &Arc<Shared>) -> Ticket {
     let life = TicketLife::accept(spec, shared.clock.now());
     let running = shared.quota.take(&owner(), Resource::Running).unwrap();
     let retained = shared.quota.take(&owner(), Resource::Ticket).unwrap();
-    Ticket::new(Arc::clone(shared), life, "someone".to_owned(), &owner(), running, retained, None)
+    let span =
+        crate::telemetry::AskSpan::begin(&shared.telemetry, Arc::new(shared.telemetry.origin(None, None)));
+    let asker = Asker { oid: "someone".to_owned(), span };
+    Ticket::new(Arc::clone(shared), life, asker, &owner(), running, retained, None)
 }
 
 /// A ticket that runs, its log and its address.

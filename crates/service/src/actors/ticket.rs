@@ -13,7 +13,8 @@ use super::idempotency::Kept;
 use super::quota::Held;
 use super::supervisor::{Stop, Supervisor};
 use super::{Shared, owner_key};
-use crate::audit::AskRecord;
+use crate::audit::{self, AskRecord};
+use crate::telemetry::AskSpan;
 
 /// Time beyond a run's own limit after which its ticket ends without having heard from it.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
@@ -31,6 +32,12 @@ pub(crate) struct Ticket {
     /// Freed when the ticket expires.
     _retained: Held,
     _kept: Option<Kept>,
+}
+
+/// Who asks, and in which trace.
+pub(super) struct Asker {
+    pub(super) oid: String,
+    pub(super) span: AskSpan,
 }
 
 /// Emits or counts what a branch tells.
@@ -67,14 +74,22 @@ impl Ticket {
     pub(super) fn new(
         shared: Arc<Shared>,
         life: TicketLife,
-        oid: String,
+        asker: Asker,
         owner: &Owner,
         running: Held,
         retained: Held,
         kept: Option<Kept>,
     ) -> Self {
         let (wake, _) = watch::channel(life.log().latest());
-        let writer = Writer { shared: Arc::clone(&shared), life, wake, oid, owner_key: owner_key(owner) };
+        let mut writer = Writer {
+            shared: Arc::clone(&shared),
+            life,
+            wake,
+            asker,
+            owner_key: owner_key(owner),
+            counted: (0, 0),
+        };
+        writer.count();
         Self { shared, writer, supervisor: None, running: Some(running), _retained: retained, _kept: kept }
     }
 
@@ -193,8 +208,10 @@ struct Writer {
     shared: Arc<Shared>,
     life: TicketLife,
     wake: watch::Sender<u64>,
-    oid: String,
+    asker: Asker,
     owner_key: String,
+    /// Events and drops that the metrics know of.
+    counted: (u64, u64),
 }
 
 impl Writer {
@@ -224,18 +241,34 @@ impl Writer {
             Terminal::Error(failure) if failure.kind != ErrorKind::Cancelled => Some(failure.clone()),
             Terminal::Error(_) | Terminal::Answer(_) | Terminal::Abstention(_) | Terminal::Refusal(_) => None,
         };
+        let ended = terminal.clone();
         self.life.end(terminal, now)?;
+        self.asker.span.end(self.life.spec(), &ended);
+        let origin = self.asker.span.origin();
         if let Some(failure) = failure {
             // The detail is a sentence of ours: it holds nothing that a model, a tool or a person said.
             let ticket = &self.life.spec().ticket;
-            tracing::warn!(ticket.id = %ticket, error.kind = ?failure.kind, error.detail = %failure.detail, "a run failed");
+            tracing::warn!(ticket.id = %ticket, request.id = %origin.request_id, trace.id = %origin.trace.trace_hex(), error.kind = ?failure.kind, error.detail = %failure.detail, "a run failed");
         }
-        self.shared.audit.ask(&record, &self.life, &self.oid, &self.owner_key, now);
+        let asker = audit::Asker { oid: &self.asker.oid, owner_key: &self.owner_key, origin };
+        self.shared.audit.ask(&record, &self.life, &asker, now);
         self.wake_readers();
         Ok(())
     }
 
-    fn wake_readers(&self) {
+    /// Adds what was emitted and dropped since the last time to the metrics.
+    fn count(&mut self) {
+        let (latest, dropped) = (self.life.log().latest(), self.life.log().dropped());
+        let metrics = self.shared.telemetry.metrics();
+        metrics.events.add(latest.saturating_sub(self.counted.0));
+        if dropped > self.counted.1 {
+            metrics.dropped.add(dropped - self.counted.1);
+        }
+        self.counted = (latest, dropped);
+    }
+
+    fn wake_readers(&mut self) {
+        self.count();
         self.wake.send_replace(self.life.log().latest());
     }
 }

@@ -1,5 +1,6 @@
 //! Every setting of the service: read once, checked at the start, the same names as the deployment's environment file.
 
+mod observe;
 mod read;
 mod servers;
 
@@ -13,6 +14,7 @@ use ask_auth::Policy;
 use ask_contract::Effort;
 use ask_llm::{BaseUrl, Endpoint, Protocol, Secret};
 
+pub use observe::{Observing, Sampler, TraceExport};
 pub use read::{SettingError, Source};
 
 use read::invalid;
@@ -43,6 +45,8 @@ pub struct Settings {
     pub pseudonym_key: Option<Secret>,
     /// The most detailed level of this service's own log lines.
     pub log: tracing::Level,
+    /// Metrics and traces.
+    pub observing: Observing,
 }
 
 /// How long tickets and conversations are kept, and how much of each.
@@ -144,6 +148,7 @@ impl Settings {
             id_key: source.secret("DAS_ASK_ID_KEY")?.map(Secret::new),
             pseudonym_key: source.secret("DAS_ASK_PSEUDONYM_KEY")?.map(Secret::new),
             log: source.parsed("DAS_ASK_LOG", tracing::Level::INFO)?,
+            observing: observe::observing(source)?,
         })
     }
 }

@@ -27,7 +27,8 @@ impl OpenStreams {
         OpenStream(self.clone())
     }
 
-    fn count(&self) -> u64 {
+    /// How many are open.
+    pub(super) fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }

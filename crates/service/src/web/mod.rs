@@ -5,6 +5,7 @@ mod caller;
 mod come_back;
 mod once;
 mod open;
+mod origin;
 mod problem;
 mod stream;
 mod v1;
@@ -28,6 +29,7 @@ pub(crate) mod fuzzed {
 }
 
 pub(crate) use come_back::OpenStreams;
+pub(crate) use origin::follow;
 pub(crate) use problem::ApiError;
 
 /// What every handler is given.
@@ -36,6 +38,13 @@ pub(crate) struct State {
     pub(crate) house: House,
     pub(crate) verifier: ask_auth::Verifier,
     pub(crate) open_streams: OpenStreams,
+}
+
+/// Mounts what the port of the metrics serves.
+pub(crate) fn metrics_routes(config: &mut ServiceConfig) {
+    config
+        .service(resource("/metrics").route(web::get().to(open::metrics)))
+        .default_service(web::to(open::not_found));
 }
 
 /// Mounts every route. Each path answers other methods with a problem, and other paths with another.
@@ -50,6 +59,8 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(resource("/v1/asks/{ticket}").route(web::get().to(v1::asks::state::handle)))
         .service(resource("/v1/asks/{ticket}/cancel").route(web::post().to(v1::asks::cancel::handle)))
         .service(resource("/health").route(web::get().to(open::health)))
+        .service(resource("/health/live").route(web::get().to(open::live)))
+        .service(resource("/health/ready").route(web::get().to(open::ready)))
         .service(resource("/openapi.json").route(web::get().to(open::openapi)))
         .service(resource("/events.schema.json").route(web::get().to(open::events_schema)))
         .default_service(web::to(open::not_found));

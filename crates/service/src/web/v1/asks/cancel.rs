@@ -13,6 +13,7 @@ pub(in crate::web) async fn handle(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let ticket = own_ticket(&state, &request, &path).await?;
+    state.house.telemetry().metrics().cancels.add(1);
     ticket.cancel().await;
     let (_, finished) = ticket.progress();
     Ok(HttpResponse::Accepted().json(CancelReceipt { ticket: TicketId::new(path.into_inner()), finished }))

@@ -8,6 +8,7 @@ use ask_contract::{ConversationId, ProblemCode};
 use crate::web::body::ask_request;
 use crate::web::caller::caller;
 use crate::web::once::created;
+use crate::web::origin::origin_of;
 use crate::web::{ApiError, State};
 
 pub(in crate::web) async fn handle(
@@ -24,6 +25,7 @@ pub(in crate::web) async fn handle(
     let ask = ask_request(&request, body, state.house.settings().quotas).await?;
     let owner = caller.owner.clone();
     let body = ask.clone();
-    let take = async |kept| Ok(state.house.ask(&conversation_id, caller, ask, kept).await?);
+    let origin = origin_of(&state, &request);
+    let take = async |kept| Ok(state.house.ask(&conversation_id, caller, ask, kept, origin).await?);
     created(&state, &request, &owner, &body, StatusCode::ACCEPTED, take).await
 }

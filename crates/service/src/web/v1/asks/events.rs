@@ -24,6 +24,7 @@ pub(in crate::web) async fn handle(
     }
     // A number that was never emitted has not been seen: the start is the answer that loses nothing.
     let seen = if seen > latest { 0 } else { seen };
+    state.house.telemetry().metrics().streams.add(1);
     let body = frames(ticket.follow(seen), state.open_streams.enter(), state.house.settings().retention);
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream")
