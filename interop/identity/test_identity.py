@@ -113,8 +113,14 @@ def test_keys_are_rotated_in_mid_run_and_asking_goes_on(person, provider, stack)
     person.login()
     old = part(person.kept()["access_token"], 0)["kid"]
     answered(person.run(QUESTION))
+    running = subprocess.Popen(
+        [programs() / "ask", "--json", QUESTION], env=person.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert '"accepted"' in running.stdout.readline()
     new = provider.rotate()
     assert provider.published() == [new, old]
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 0 and '"answer"' in out, err
     # The old key still counts, the new one is found when the first token comes that it signed.
     answered(person.run(QUESTION))
     person.change_kept(expires_at=int(time.time()) - 5)

@@ -136,6 +136,12 @@ def test_an_ending_that_is_no_answer_can_not_be_mistaken_for_one(terminal, word)
     compare(word, one)
 
 
+def test_an_ending_is_broken_between_words_in_a_narrow_terminal(terminal):
+    one = terminal(columns=40)
+    one.run("ask what about satisfaction")
+    compare("narrow", one)
+
+
 def test_a_dropped_connection_is_not_noticed_but_under_trace(terminal):
     one = terminal(rows=60)
     one.run("ask the cut")

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use crate::args::{Args, Colour, Output};
 use crate::exit::Exit;
 use crate::progress::Progress;
+use crate::render::wrap;
 use crate::style::Style;
 
 /// What the process finds around it.
@@ -32,6 +33,8 @@ pub struct Screen {
     pub(crate) note_style: Style,
     /// The width of standard output where it is a terminal.
     pub(crate) width: Option<u16>,
+    /// The width of standard error where it is a terminal.
+    note_width: Option<u16>,
     /// Progress on standard error.
     pub(crate) progress: Progress,
 }
@@ -50,6 +53,7 @@ impl Screen {
             Colour::Never => false,
         };
         let measured = || console::Term::stdout().size_checked().map(|(_, columns)| columns);
+        let note_measured = || console::Term::stderr().size_checked().map(|(_, columns)| columns);
         let note_style = Style::new(coloured(around.stderr_is_terminal));
         let progress = if json || quiet {
             Progress::hidden()
@@ -61,6 +65,7 @@ impl Screen {
         Self {
             style: Style::new(coloured(around.stdout_is_terminal)),
             note_style,
+            note_width: if around.stderr_is_terminal { around.columns.or_else(note_measured) } else { None },
             width: if around.stdout_is_terminal { around.columns.or_else(measured) } else { None },
             progress,
         }
@@ -80,6 +85,12 @@ impl Screen {
                 Err(Closed(Exit::Output))
             }
         }
+    }
+
+    /// Writes prose to standard error, broken between words at the terminal's width.
+    pub(crate) fn prose(&mut self, text: &str) {
+        let lines = wrap::lines(text, self.note_width.map(usize::from));
+        self.note(lines.join("\n"));
     }
 
     /// Writes a line to standard error. A standard error that is gone is no reason to stop.

@@ -7,7 +7,7 @@ mod headline;
 mod markdown;
 mod table;
 mod text;
-mod wrap;
+pub(crate) mod wrap;
 
 pub(crate) use csv::csv;
 pub(crate) use ending::{abstention, beside_rows, failure, refusal, summary};

@@ -7,7 +7,7 @@ const NARROWEST: usize = 20;
 
 /// The lines of `text`, none wider than `width` unless one word is. Further lines of a broken one stand as far in as the
 /// first. A line of a table drawn in text is left whole.
-pub(super) fn lines(text: &str, width: Option<usize>) -> Vec<String> {
+pub(crate) fn lines(text: &str, width: Option<usize>) -> Vec<String> {
     let Some(width) = width.filter(|width| *width >= NARROWEST) else {
         return text.lines().map(str::to_owned).collect();
     };

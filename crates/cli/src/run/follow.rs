@@ -253,16 +253,16 @@ fn tell(desk: &mut Desk, body: &EventBody) -> Result<(), Closed> {
                     screen.data(&render::csv(answer))?;
                     let beside = render::beside_rows(answer, style);
                     if !beside.is_empty() {
-                        screen.note(beside);
+                        screen.prose(&beside);
                     }
                 }
                 Format::Json => {}
             }
         }
-        EventBody::Abstention(abstention) => desk.screen.note(render::abstention(abstention, style)),
-        EventBody::Refusal(refusal) => desk.screen.note(render::refusal(refusal, style)),
+        EventBody::Abstention(abstention) => desk.screen.prose(&render::abstention(abstention, style)),
+        EventBody::Refusal(refusal) => desk.screen.prose(&render::refusal(refusal, style)),
         EventBody::Error(failure) if failure.kind == ErrorKind::Cancelled => desk.screen.note("Cancelled."),
-        EventBody::Error(failure) => desk.screen.note(render::failure(failure, style)),
+        EventBody::Error(failure) => desk.screen.prose(&render::failure(failure, style)),
         EventBody::Milestone(milestone) => {
             let id = milestone.branch_id.as_str();
             desk.screen.progress.say_in(id, &words::milestone(milestone));
@@ -277,7 +277,7 @@ fn tell(desk: &mut Desk, body: &EventBody) -> Result<(), Closed> {
         },
         EventBody::Done(done) => {
             if !desk.output.quiet {
-                desk.screen.note(style.dim(format!("Took {}.", render::summary(done))));
+                desk.screen.prose(&style.dim(format!("Took {}.", render::summary(done))).to_string());
             }
             for lack in &done.degraded {
                 desk.screen.note(style.dim(format!("The model's protocol lacks: {}", neutral::line(lack))));
