@@ -48,10 +48,10 @@ async def one(name, scene):
     return row
 
 
-async def play(names, long):
+async def play(names, long, minutes):
     rows = []
     with tempfile.TemporaryDirectory(prefix="ask-torture-") as folder:
-        scene = Scene(pathlib.Path(folder), long)
+        scene = Scene(pathlib.Path(folder), long, minutes)
         try:
             for group in GROUPS:
                 rows += await asyncio.gather(*(one(name, scene) for name in group if name in names))
@@ -72,6 +72,7 @@ def write(rows, long):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"which of {', '.join(ROWS)}; all of them if none is named")
+    parser.add_argument("--minutes", type=int, default=60, help="how long the long form's soak takes")
     parser.add_argument("--write", action="store_true", help="put the table into docs/reliability.md; needs all rows")
     parser.add_argument("--long", action="store_true", help="the long form: more of everything, and the soak")
     asked = parser.parse_args()
@@ -82,7 +83,7 @@ def main():
     subprocess.run([ROOT / "scripts/install-gateways.sh"], check=True)
     room_for_connections()
     begun = time.monotonic()
-    rows = asyncio.run(play(asked.rows or ROWS, asked.long))
+    rows = asyncio.run(play(asked.rows or ROWS, asked.long, asked.minutes))
     print(f"\n{table(rows)}\n")
     if asked.write and len(rows) == len(ROWS):
         write(rows, asked.long)

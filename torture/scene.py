@@ -63,8 +63,8 @@ def knows(base, token):
 class Scene:
     """What all rows share."""
 
-    def __init__(self, folder, long):
-        self.folder, self.long = folder, long
+    def __init__(self, folder, long, minutes=60):
+        self.folder, self.long, self.minutes = folder, long, minutes
         self.stub = Stack(folder / "stub", ROOMY, "stub")
 
     def close(self):
