@@ -127,7 +127,9 @@ async fn the_configuration_tells_what_a_page_needs_and_no_more() {
     let told: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(told["ask"], "/ask");
     assert_eq!(told["examples"][0], "How many?");
-    let names: Vec<&String> = told.as_object().unwrap().keys().collect();
+    let mut names: Vec<&String> = told.as_object().unwrap().keys().collect();
+    // Their order is that of the build: some features keep it as written.
+    names.sort();
     assert_eq!(names, ["ask", "client_id", "examples", "issuer", "scope"]);
 }
 
