@@ -10,9 +10,11 @@ mod audit;
 #[doc(hidden)]
 pub mod fuzz;
 mod lifecycle;
+mod probe;
 pub mod settings;
 mod telemetry;
 mod web;
 
 pub use lifecycle::{Running, StartError, run_until_signal, start};
+pub use probe::probe;
 pub use telemetry::{begin_logging, silence_panics};

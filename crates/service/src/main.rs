@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use ask_service::settings::{Settings, environment};
-use ask_service::{begin_logging, run_until_signal, silence_panics, start};
+use ask_service::{begin_logging, probe, run_until_signal, silence_panics, start};
 use clap::Parser;
 
 /// Serves the ask contract. Settings come from the environment; see docs/operations.md.
@@ -14,6 +15,9 @@ struct Options {
     /// A file of NAME=value lines; the environment comes before it.
     #[arg(long, value_name = "FILE")]
     env_file: Option<PathBuf>,
+    /// Ask the service that listens at the configured address whether it is alive, and end with 0 if it is.
+    #[arg(long)]
+    probe: bool,
 }
 
 fn main() -> ExitCode {
@@ -28,6 +32,10 @@ fn main() -> ExitCode {
 
 fn serve(options: &Options) -> anyhow::Result<()> {
     let settings = Settings::read(&environment(options.env_file.as_deref())?)?;
+    if options.probe {
+        probe(settings.listen).with_context(|| format!("no live service at {}", settings.listen))?;
+        return Ok(());
+    }
     begin_logging(settings.log);
     silence_panics();
     let mount = settings.mount.clone();
