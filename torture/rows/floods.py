@@ -1,6 +1,7 @@
 """Too much of everything: a body without end, conversations without number, model streams, headers by drops."""
 
 import asyncio
+import json
 import time
 
 from .. import watch
@@ -88,7 +89,7 @@ async def drops(caller, count, seconds):
 
 
 async def run(row, scene):
-    settings = {"DAS_ASK_MAX_CONVERSATIONS": "1000", "DAS_ASK_RATE_ASKS": "100000", "DAS_ASK_MAX_RUNNING": "256"}
+    settings = {"DAS_ASK_MAX_CONVERSATIONS": "1000", "DAS_ASK_RATE_ASKS": "100000", "DAS_ASK_MAX_RUNNING": "256", "DAS_ASK_MAX_RUNNING_TOTAL": "210"}
     async with scene.service("floods", settings) as service:
         caller, other = scene.caller(service.base), scene.caller(service.base, "alice")
         conversation = await caller.converse()
@@ -117,7 +118,6 @@ async def run(row, scene):
 
             # The limit is one of conversations: what is there can still be asked in.
             rows = [reply for reply in replies if reply[0] == 201][:200]
-            import json
             ids = [json.loads(body)["conversation_id"] for _, _, body in rows]
             memory = watch.resident_mib(service.pid)
             tickets = await asyncio.gather(*(caller.ask("bench hold=8", one) for one in ids))
@@ -126,6 +126,12 @@ async def run(row, scene):
             grown = watch.resident_mib(service.pid) - memory
             row.figure("model streams at once", scene.stub_state()["in_flight"], scene.stub_state()["in_flight"] >= 200)
             row.figure("MiB more", f"{grown:.1f}", grown <= 32)
+            # The house is full for everybody: a few more asks fit, then 503.
+            path = "/v1/conversations/{}/asks"
+            more = [await other.call("POST", path.format(await other.converse()), {"question": "bench hold=8"}) for _ in range(20)]
+            full = [reply for reply in more if reply[0] == 503]
+            proper = all("retry-after" in headers and b"unavailable" in body for _, headers, body in full)
+            row.figure("asks beyond the ceiling of all:", f"{len(full)} are 503", len(full) == 10 and proper)
             await asyncio.gather(*(caller.cancel(ticket) for ticket in tickets))
 
             memory = watch.resident_mib(service.pid)

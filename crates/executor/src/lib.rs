@@ -13,6 +13,7 @@ pub mod catalog;
 pub mod config;
 pub mod engine;
 pub mod guard;
+pub mod log;
 pub mod mcp;
 pub mod rate;
 pub mod refusal;

@@ -9,15 +9,12 @@ use ask_auth::Verifier;
 use ask_executor::audit::Audit;
 use ask_executor::config::Content;
 use ask_executor::engine::Engine;
+use ask_executor::log::{silence_panics, start_log};
 use ask_executor::rate::RateLimit;
 use ask_executor::settings::Settings;
 use ask_executor::tools::Desk;
 use ask_executor::web::Bound;
 use clap::Parser;
-use tracing::Level;
-use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::{EnvFilter, Layer};
 
 /// Serves SQL sources and their catalog, read-only and with access rules, over MCP and REST.
 #[derive(Debug, Parser)]
@@ -50,7 +47,8 @@ fn main() -> std::process::ExitCode {
 
 #[actix_web::main]
 async fn run(options: &Options) -> anyhow::Result<()> {
-    start_log()?;
+    start_log().context("the log cannot be started")?;
+    silence_panics();
     // An error here says that one is installed already, which is what is wanted.
     drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
     #[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
@@ -77,19 +75,4 @@ async fn run(options: &Options) -> anyhow::Result<()> {
         settings.catalog_path
     )?;
     server.await.context("the server failed")
-}
-
-/// Logs go to the standard error. The MCP library's are cut at warnings whatever is asked for, since below that it logs
-/// whole messages; the log crate is not listened to at all, since the SQL parser writes statements to it.
-fn start_log() -> anyhow::Result<()> {
-    let wanted = EnvFilter::try_from_default_env().unwrap_or_else(|_unset| EnvFilter::new("info"));
-    let quiet =
-        filter_fn(|metadata| !metadata.target().starts_with("rmcp") || *metadata.level() <= Level::WARN);
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .with_filter(wanted)
-        .with_filter(quiet);
-    tracing::subscriber::set_global_default(tracing_subscriber::registry().with(lines))
-        .context("the log cannot be started")
 }
