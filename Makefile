@@ -18,7 +18,10 @@ CONSOLE_PORT ?= 8093
 
 STACK := ask-service ask-executor ask-devstack ask-cli
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-RELEASE := $(TARGET)/release
+# The optimised programs, unless ASK_PROFILE=debug asks for those that the tests use.
+PROFILE := $(or $(ASK_PROFILE),release)
+FLAGS := $(if $(filter debug,$(PROFILE)),,--release)
+PROGRAMS := $(TARGET)/$(PROFILE)
 
 .PHONY: help ask ask-serve conformance-ask conformance-executor gateway-streams interop torture fuzz test lint doctor schemas build
 
@@ -26,20 +29,20 @@ help: ## what can be typed
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 build: ## the programs, optimised
-	@$(CARGO) build --quiet --release $(addprefix -p ,$(STACK))
+	@$(CARGO) build --quiet $(FLAGS) $(addprefix -p ,$(STACK))
 
 ask: build ## ask the sample stack: Q="..." ARGS="--user bob --trace"
-	@$(RELEASE)/ask-devstack run -- $(RELEASE)/ask $(ARGS) -- "$$ASK_QUESTION"
+	@$(PROGRAMS)/ask-devstack run -- $(PROGRAMS)/ask $(ARGS) -- "$$ASK_QUESTION"
 
 ask-serve: build ## keep the sample stack up until Ctrl-C, with the web console; `make ask` then uses it
-	@$(RELEASE)/ask-devstack up --console-port $(CONSOLE_PORT) $(ARGS)
+	@$(PROGRAMS)/ask-devstack up --console-port $(CONSOLE_PORT) $(ARGS)
 
 conformance-ask: build ## the contract as executable assertions: direct and through three gateways
-	@$(CARGO) build --quiet --release -p ask-conformance
+	@$(CARGO) build --quiet $(FLAGS) -p ask-conformance
 	@scripts/conformance.py $(ARGS)
 
 conformance-executor: build ## the executor's own contract, over MCP and REST
-	@$(CARGO) build --quiet --release -p ask-conformance
+	@$(CARGO) build --quiet $(FLAGS) -p ask-conformance
 	@scripts/conformance-executor.py $(ARGS)
 
 gateway-streams: build ## streams through the three gateways: quiet, cut, flooded, at their defaults

@@ -22,7 +22,7 @@ from torture.scene import Scene  # noqa: E402
 # Rows of one group run at the same time: each of them mostly waits.
 GROUPS = [
     ["lossless"], ["ending"], ["concurrency"], ["cancel"], ["truncation"], ["shutdown"], ["crash"], ["storm"], ["floods"], ["tools"],
-    ["tokens"], ["model"], ["privacy"], ["frames"], ["api"], ["jwks", "clients", "soak"],
+    ["tokens"], ["model"], ["privacy"], ["frames"], ["api"], ["jwks", "clients"], ["soak"],
 ]
 ROWS = [name for group in GROUPS for name in group]
 
@@ -42,7 +42,7 @@ def room_for_connections():
 
 async def one(name, scene):
     module = importlib.import_module(f"torture.rows.{name}")
-    row = Row(name, module.PROMISE, module.REACH)
+    row = Row(name, module.PROMISE, module.REACH, 1 if scene.long else 3)
     await row.measure(module.run, scene)
     print(f"{row.verdict:8} {name:11} {row.seconds:5.0f} s  {row.text()}", flush=True)
     return row

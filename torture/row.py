@@ -17,12 +17,19 @@ class Figure:
 class Row:
     """A promise, what is to be reached, and the figures."""
 
-    def __init__(self, name, promise, reach):
-        self.name, self.promise, self.reach = name, promise, reach
+    def __init__(self, name, promise, reach, patience=1):
+        self.name, self.promise, self.reach, self.patience = name, promise, reach, patience
         self.figures, self.missing, self.seconds = [], None, 0.0
 
     def figure(self, what, reached, held):
         self.figures.append(Figure(what, str(reached), bool(held)))
+
+    def at_most(self, what, reached, limit, text=None):
+        """A figure of time or memory. The quick form runs on machines with much else to do, so there it breaks the row only
+        when it is several times what is to be reached; that it is beyond it is said in either form."""
+        text = text or f"{reached:.1f}"
+        over = f" (to reach: {limit})" if reached > limit else ""
+        self.figure(what, f"{text}{over}", reached <= limit * self.patience)
 
     def not_run(self, why):
         self.missing = why

@@ -35,6 +35,7 @@ class Keys:
         finally:
             writer.close()
 
-    def most_in(self, seconds):
-        """The most fetches in any stretch of that many seconds."""
-        return max((sum(at <= other < at + seconds for other in self.fetches) for at in self.fetches), default=0)
+    def most_in(self, seconds, after=0):
+        """The most fetches in any stretch of that many seconds, without the first `after` of all."""
+        fetches = self.fetches[after:]
+        return max((sum(at <= other < at + seconds for other in fetches) for at in fetches), default=0)

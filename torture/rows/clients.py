@@ -139,12 +139,12 @@ async def run(row, scene):
         await asyncio.sleep(0.3)
         for how, word in [("close", "FIN"), ("reset", "RST")]:
             took = await close_and_count(caller, service, ticket, how)
-            row.figure(f"{COUNT} by {word} noticed in s", f"{took:.2f}", took <= 1)
+            row.at_most(f"{COUNT} by {word} noticed in s", took, 1, f"{took:.2f}")
         held, each = await freeze(caller, service)
-        row.figure("zero window reaped in s", f"{held:.1f}", held <= 30)
-        row.figure("KiB held for each", f"{each:.0f}", each <= 64)
+        row.at_most("zero window reaped in s", held, 30, f"{held:.1f}")
+        row.at_most("KiB held for each", each, 64, f"{each:.0f}")
     gone = await vanishing
     if gone is None:
         row.figure("vanished:", "not run, no network namespace can be made here", True)
     else:
-        row.figure("vanished noticed in s", f"{gone:.1f}", gone <= 45)
+        row.at_most("vanished noticed in s", gone, 45, f"{gone:.1f}")

@@ -101,7 +101,7 @@ async def run(row, scene):
     row.figure("of them lost in a crash", f"{tally['lost']:,}", tally["lost"] > 0)
     row.figure("other answers:", {k: v for k, v in tally.items() if k.startswith(("status", "asks"))} or 0,
                not any(k.startswith("status") for k in tally))
-    row.figure("ready again in at most s", f"{max(ready):.2f}", max(ready) <= 1)
+    row.at_most("ready again in at most s", max(ready), 1, f"{max(ready):.2f}")
     strip = lambda body: body.replace(old.encode(), b"").replace(b"t_never", b"")  # noqa: E731
     same = theirs[0] == never[0] == 404 and strip(theirs[2]) == strip(never[2])
     row.figure("old ticket, owner and other:", f"{mine[0]} and {theirs[0]}", mine[0] == 410 and same)

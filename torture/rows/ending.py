@@ -28,20 +28,29 @@ async def peers_killed(row, scene):
             await asyncio.to_thread(service.ready, token)
             caller = scene.caller(service.base)
             caller.auth = {"Authorization": f"Bearer {token}"}
-            tickets = [await caller.ask(question) for question in ["bench hold=60", "bench n=900 size=50 hz=100"] * 10]
-            following = [asyncio.create_task(caller.follow(ticket)) for ticket in tickets]
+            waiting = [await caller.ask("bench hold=60") for _ in range(10)]
+            working = [await caller.ask("bench n=900 size=50 hz=100") for _ in range(10)]
+            ends = {}
+
+            async def follow(ticket):
+                seen = await asyncio.wait_for(caller.follow(ticket), 60)
+                terminal = json.loads(seen.events[-2][3])
+                ends[ticket] = time.monotonic(), terminal.get("kind", terminal["type"])
+
+            following = [asyncio.create_task(follow(ticket)) for ticket in waiting + working]
             await asyncio.sleep(1)
             doomed.crash()
-            killed, ends, kinds = time.monotonic(), [], []
-            for task in asyncio.as_completed(following):
-                seen = await asyncio.wait_for(task, 60)
-                ends.append(time.monotonic() - killed)
-                terminal = json.loads(seen.events[-2][3])
-                kinds.append(terminal.get("kind", terminal["type"]))
+            killed = time.monotonic()
+            await asyncio.gather(*following)
     finally:
         doomed.stop()
-    row.figure("runs whose peers were killed", len(ends), len(ends) == 20 and set(kinds) <= {"model", "transport"})
-    row.figure("slowest ending s", f"{max(ends):.2f}", max(ends) <= 1)
+    kinds = {kind for _, kind in ends.values()}
+    row.figure("runs whose peers were killed", len(ends), len(ends) == 20 and kinds <= {"model", "transport"})
+    waited = max(ends[ticket][0] for ticket in waiting) - killed
+    row.at_most("those waiting for the model ended within s", waited, 1, f"{waited:.2f}")
+    # A model that can't be reached is asked up to four times before the run ends.
+    worked = max(ends[ticket][0] for ticket in working) - killed
+    row.at_most("those that asked it again, within s", worked, 8, f"{worked:.2f}")
 
 
 async def run(row, scene):
@@ -53,5 +62,5 @@ async def run(row, scene):
     faults, runs, slowest = map(int, figure.groups())
     row.figure("faults", faults, faults == 7)
     row.figure("runs", runs, runs > 100)
-    row.figure("slowest ending ms", slowest, slowest <= 1000)
+    row.at_most("slowest ending ms", slowest, 1000, f"{slowest}")
     await peers_killed(row, scene)

@@ -99,7 +99,7 @@ async def run(row, scene):
             status, taken = await gigabyte(caller, conversation)
             grown = watch.resident_mib(service.pid) - memory
             row.figure("1 GB body:", f"{status} after {taken:.0f} MiB", status == 413)
-            row.figure("MiB more", f"{grown:.1f}", grown <= 32)
+            row.at_most("MiB more", grown, 32, f"{grown:.1f}")
 
             replies, gate = [], asyncio.Semaphore(64)
 
@@ -114,7 +114,7 @@ async def run(row, scene):
             row.figure("of 10,000 conversations", f"{made:,} made, {len(limited):,} are 429",
                        made == 999 and len(limited) == 9001 and proper)
             grown = watch.resident_mib(service.pid) - memory
-            row.figure("MiB more", f"{grown:.1f}", grown <= 32)
+            row.at_most("MiB more", grown, 32, f"{grown:.1f}")
 
             # The limit is one of conversations: what is there can still be asked in.
             rows = [reply for reply in replies if reply[0] == 201][:200]
@@ -125,7 +125,7 @@ async def run(row, scene):
                 await asyncio.sleep(0.05)
             grown = watch.resident_mib(service.pid) - memory
             row.figure("model streams at once", scene.stub_state()["in_flight"], scene.stub_state()["in_flight"] >= 200)
-            row.figure("MiB more", f"{grown:.1f}", grown <= 32)
+            row.at_most("MiB more", grown, 32, f"{grown:.1f}")
             # The house is full for everybody: a few more asks fit, then 503.
             path = "/v1/conversations/{}/asks"
             more = [await other.call("POST", path.format(await other.converse()), {"question": "bench hold=8"}) for _ in range(20)]
@@ -138,7 +138,7 @@ async def run(row, scene):
             left = await drops(other, 1000, 20)
             grown = watch.resident_mib(service.pid) - memory
             row.figure("slow headers still open after 20 s:", left, left == 0)
-            row.figure("MiB more", f"{grown:.1f}", grown <= 32)
+            row.at_most("MiB more", grown, 32, f"{grown:.1f}")
         worst = percentile(bystander.took, 0.99)
         row.figure("bystander's calls, failed, p99 ms", f"{len(bystander.took):,}, {bystander.failed}, {worst:.0f}",
                    bystander.failed == 0 and len(bystander.took) > 100)

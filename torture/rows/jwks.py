@@ -44,7 +44,8 @@ async def run(row, scene):
 
             wrong = sum((await asyncio.gather(*(knock(n) for n in range(8)), stay()))[:8])
             fetched = len(keys.fetches) - begun_with
-            most = keys.most_in(60)
+            # The fetch at the start is nobody's doing.
+            most = keys.most_in(60, begun_with)
             # A true rotation in the middle of it all: the old key goes at once.
             rotate = stack.state["mint_url"].replace("/admin/mint", "/admin/rotate")
             urllib.request.urlopen(urllib.request.Request(rotate, b"", method="POST"), timeout=10).close()
@@ -62,6 +63,6 @@ async def run(row, scene):
                 await asyncio.sleep(0.05)
     row.figure("tokens of unknown keys", f"{knocks:,}", knocks > 1000 and wrong == 0)
     row.figure("fetches in that minute:", f"{most} ({fetched} in {seconds} s)", most <= 2)
-    row.figure("rotation seen in s", f"{seen:.1f}", seen <= 35)
+    row.at_most("rotation seen in s", seen, 35, f"{seen:.1f}")
     row.figure("valid callers: failed, p99 ms", f"{failed}, {percentile(took, 0.99):.0f}", failed == 0)
     row.figure("in the outage:", sorted(statuses), statuses == {404})

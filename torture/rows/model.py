@@ -93,10 +93,9 @@ async def run(row, scene):
         if kind not in WAYS[way][1] or events[-1]["type"] != "done":
             wrong[way] = kind
         foreign |= {event["tool"] for event in events if event["type"] == "step" and not event["is_error"]} - {LIST}
-    slow = {way: f"{took:.1f}" for way, (took, *_) in zip(names, results) if took > 17}
-    fat = {way: f"{more:.0f}" for way, (_, more, _) in zip(names, results) if more > MORE_MIB}
     row.figure("ways", len(WAYS), True)
     row.figure("wrong endings:", wrong or 0, not wrong)
     row.figure("other tools that ran:", sorted(foreign) or 0, not foreign)
-    row.figure("slowest end in s", f"{max(took for took, *_ in results):.1f}", not slow)
-    row.figure("MiB more at most", f"{max(more for _, more, _ in results):.0f} ({max(zip((more for _, more, _ in results), names))[1]})", not fat)
+    row.at_most("slowest end in s", max(took for took, *_ in results), 17)
+    most, way = max(zip((more for _, more, _ in results), names))
+    row.at_most("MiB more at most", most, MORE_MIB, f"{most:.0f} ({way})")

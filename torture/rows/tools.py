@@ -48,14 +48,12 @@ async def run(row, scene):
         results = []
         for at in range(0, len(WAYS), 4):
             results += await asyncio.gather(*(one(scene, way, off_list) for way in WAYS[at:at + 4]))
-        slow = {way: f"{took:.1f}" for way, (took, *_) in zip(WAYS, results) if took > LIMIT_S}
-        fat = {way: f"{more:.0f}" for way, (_, more, *_) in zip(WAYS, results) if more > 32}
         # A call is at most one request of its own and five more; there are two calls, a handshake and a listing.
         busy = {way: peer.requests for way, (_, _, peer, _) in zip(WAYS, results) if way != "endless_pages" and peer.requests > 2 * 6 + 8}
         kinds = {way: terminal.get("kind") or terminal["type"] for way, (*_, terminal) in zip(WAYS, results)}
         row.figure("ways", len(WAYS), kinds["plain"] == "answer")
-        row.figure("slowest end in s", f"{max(took for took, *_ in results):.1f}", not slow)
-        row.figure("MiB more at most", f"{max(more for _, more, *_ in results):.0f}", not fat)
+        row.at_most("slowest end in s", max(took for took, *_ in results), LIMIT_S)
+        row.at_most("MiB more at most", max(more for _, more, *_ in results), 32)
         row.figure("too many requests:", busy or 0, not busy)
         row.figure("connections off the list:", off_list.connections, off_list.connections == 0)
         wrong = {way: kind for way, kind in kinds.items()
