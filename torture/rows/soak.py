@@ -60,8 +60,8 @@ async def run(row, scene):
         holders = [asyncio.create_task(hold(caller, counts, end)) for _ in range(HOLDERS)]
         askers = [asyncio.create_task(ask_on(caller, random.Random(n), counts, end)) for n in range(ASKERS)]
         samples, fds, threads = [], [], []
-        # What expires has begun to expire, and the allocator has what it needs.
-        await asyncio.sleep(min(seconds / 2, TTL_S * 6))
+        # What expires has begun to expire, and the allocator has what the highest of many random peaks needs.
+        await asyncio.sleep(min(seconds / 2, max(seconds / 6, TTL_S * 6)))
         while time.monotonic() < end:
             samples.append((time.monotonic(), watch.resident_mib(service.pid)))
             fds.append(watch.descriptors(service.pid))

@@ -12,6 +12,8 @@ pub mod caller;
 pub mod catalog;
 pub mod config;
 pub mod engine;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod guard;
 pub mod log;
 pub mod mcp;

@@ -17,7 +17,7 @@ use crate::{
     Assistant, Endpoint, Lack, Limit, Protocol, Request, Stop, Turn, TurnError, Usage, anthropic,
     http::{self, Failure, Pieces},
     openai,
-    retry::{backoff, random, told},
+    retry::{random, told, untold},
     sse::{self, SseError},
 };
 
@@ -177,7 +177,7 @@ impl Client {
                 // To come back sooner than told would only make it worse.
                 Some(asked) if asked > limits.max_wait => return Err(err),
                 Some(asked) => told(asked, random()),
-                None => backoff(limits.backoff_base, attempt, limits.max_wait, random()),
+                None => untold(limits, &err, attempt, random()),
             };
             if attempt >= limits.max_attempts || Instant::now() + wait >= deadline {
                 return Err(err);

@@ -253,8 +253,11 @@ pub struct Limits {
     pub max_response_bytes: usize,
     /// The most requests for one turn, at least 1.
     pub max_attempts: u32,
-    /// The wait before the second attempt, doubled for each further one, with jitter.
+    /// The wait before the second attempt at a server that is there but can't serve, doubled for each further one, with jitter.
     pub backoff_base: Duration,
+    /// The same for a server that can't be reached, where nothing is gained by a long wait: whoever asked is to learn within a
+    /// second that the model is gone.
+    pub reconnect_base: Duration,
     /// The longest wait that a server may ask for with `Retry-After`; one that asks for more is not tried again. Also the
     /// longest wait of the back-off.
     pub max_wait: Duration,
@@ -272,6 +275,7 @@ impl Default for Limits {
             max_response_bytes: 8 << 20,
             max_attempts: 4,
             backoff_base: Duration::from_millis(500),
+            reconnect_base: Duration::from_millis(100),
             max_wait: Duration::from_secs(20),
             connections: 1_000,
         }

@@ -4,9 +4,18 @@ use std::time::Duration;
 
 use awc::http::header::{self, HeaderMap};
 
+use crate::{Limits, TurnError};
+
+/// The wait after attempt `attempt` failed with `err` and the server did not say how long to wait, if it said anything at all.
+pub(crate) fn untold(limits: &Limits, err: &TurnError, attempt: u32, random: u64) -> Duration {
+    let gone = matches!(err, TurnError::Unreachable { .. });
+    let base = if gone { limits.reconnect_base } else { limits.backoff_base };
+    backoff(base, attempt, limits.max_wait, random)
+}
+
 /// The wait before attempt `attempt + 1`: `base` doubled for each attempt made, at most `cap`, of which `random` (any 64 bits)
 /// takes off up to a half so that clients that failed together do not come back together.
-pub(crate) fn backoff(base: Duration, attempt: u32, cap: Duration, random: u64) -> Duration {
+fn backoff(base: Duration, attempt: u32, cap: Duration, random: u64) -> Duration {
     let factor = 1u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
     let whole = base.saturating_mul(factor).min(cap);
     whole / 2 + share(whole / 2, random)
@@ -56,6 +65,17 @@ mod tests {
         let most = |attempt| backoff(SECOND, attempt, SECOND * 10, u64::MAX);
         assert_eq!([1, 2, 3, 4, 5, 40].map(most), [1, 2, 4, 8, 10, 10].map(Duration::from_secs));
         assert_eq!(backoff(SECOND, 1, SECOND * 10, 0), SECOND / 2);
+    }
+
+    #[test]
+    fn who_waits_for_a_model_that_is_gone_learns_it_within_a_second() {
+        let limits = Limits::default();
+        let gone = TurnError::Unreachable { reason: "no connection", attempts: 1 };
+        let waits: Duration =
+            (1..limits.max_attempts).map(|attempt| untold(&limits, &gone, attempt, u64::MAX)).sum();
+        assert_eq!(waits, Duration::from_millis(700));
+        let busy = TurnError::TimedOut(crate::Limit::Total);
+        assert_eq!(untold(&limits, &busy, 1, u64::MAX), limits.backoff_base);
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl Engine {
 /// How long all counts of one listing may take together.
 const COUNT_TIME: Duration = Duration::from_millis(500);
 
-fn execute(
+pub(crate) fn execute(
     warehouse: &Warehouse,
     rights: &Rights,
     statement: &Statement,
