@@ -12,6 +12,7 @@ use crate::checks;
 use crate::ctx::Ctx;
 use crate::http::Client;
 use crate::model::Control;
+use crate::offered::Offered;
 use crate::options::Options;
 use crate::report::{Report, TargetReport};
 use crate::run::{Subject, chosen, judge};
@@ -46,6 +47,7 @@ pub async fn run(options: &Options, said: &mut dyn FnMut(&str)) -> anyhow::Resul
     for (name, place) in places {
         let base = Url::parse(place).with_context(|| format!("the base URL {place}"))?;
         let schemas = Schemas::find(options.schemas.as_deref(), &base, &http).await;
+        let offered = Offered::ask(Ctx::openapi_url(&base), &http).await;
         let ctx = Ctx {
             options: options.clone(),
             base,
@@ -55,6 +57,7 @@ pub async fn run(options: &Options, said: &mut dyn FnMut(&str)) -> anyhow::Resul
             seen: Rc::new(Seen::new(schemas.map(Rc::new).map_err(|err| err.to_string()))),
             memo: std::cell::RefCell::default(),
             started: std::cell::RefCell::default(),
+            offered,
         };
         said(&format!("{name}: {place}"));
         let results = judge(&ctx, &chosen(checks::all(), &running.only), deadline, said).await;
@@ -79,6 +82,9 @@ impl Subject for Ctx {
     }
 
     fn left_out(&self, check: &Check) -> Option<&'static str> {
+        if check.addition.is_some_and(|addition| !self.offered.has(addition)) {
+            return Some("not offered");
+        }
         (check.behaviour && !self.options.behaviour).then_some("needs a model: --behaviour")
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Check<C = Ctx> {
     pub(crate) rule: &'static str,
     /// Whether it judges the model and not the service; left out unless asked for.
     pub(crate) behaviour: bool,
+    /// What a service may lack, and is then not judged by.
+    pub(crate) addition: Option<crate::offered::Addition>,
     /// The assertion.
     pub(crate) run: for<'a> fn(&'a C) -> LocalBoxFuture<'a, Verdict>,
 }
@@ -90,6 +92,7 @@ macro_rules! check {
             title: $title,
             rule: $rule,
             behaviour: false,
+            addition: None,
             run: |ctx| ::std::boxed::Box::pin($run(ctx)),
         }
     };

@@ -12,6 +12,7 @@ use crate::check::{Failure, not_exercised, wrong};
 use crate::http::{Answer, Client, Request};
 use crate::log::{End, Log};
 use crate::model::{Control, Reply};
+use crate::offered::Offered;
 use crate::options::Options;
 use crate::seen::Seen;
 use crate::stream::EventStream;
@@ -29,6 +30,8 @@ pub(crate) struct Ctx {
     pub(crate) memo: RefCell<BTreeMap<&'static str, Rc<Run>>>,
     /// Asks of the check that runs.
     pub(crate) started: RefCell<Vec<(Bearer, String)>>,
+    /// What the service says that it has.
+    pub(crate) offered: Offered,
 }
 
 /// A ticket as the 202 gave it.

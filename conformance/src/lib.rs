@@ -12,6 +12,7 @@ pub mod executor;
 mod http;
 mod log;
 mod model;
+mod offered;
 mod options;
 mod privacy;
 mod report;

@@ -12,7 +12,7 @@ pub enum Status {
     Passed,
     /// It did not hold, or could not be put to the test.
     Failed,
-    /// A model behaviour that was not asked for.
+    /// A model behaviour that was not asked for, or an addition that the service does not offer.
     Skipped,
 }
 

@@ -11,7 +11,14 @@ use crate::token::Bearer;
 
 macro_rules! behaviour {
     ($id:literal, $title:literal, $run:path) => {
-        Check { id: $id, title: $title, rule: "behaviour", behaviour: true, run: |ctx| Box::pin($run(ctx)) }
+        Check {
+            id: $id,
+            title: $title,
+            rule: "behaviour",
+            behaviour: true,
+            addition: None,
+            run: |ctx| Box::pin($run(ctx)),
+        }
     };
 }
 

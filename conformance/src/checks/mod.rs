@@ -10,6 +10,7 @@ mod live;
 mod memory;
 mod outcome;
 mod overall;
+mod own;
 mod ownership;
 mod peers;
 mod privacy;
@@ -23,7 +24,7 @@ use crate::check::Check;
 
 /// Every check in the order in which they run. The last theme speaks of all that the others have seen.
 pub(crate) fn all() -> Vec<Check> {
-    let themes: [fn() -> Vec<Check>; 18] = [
+    let themes: [fn() -> Vec<Check>; 19] = [
         expiry::early,
         identity::checks,
         conversation::checks,
@@ -35,6 +36,7 @@ pub(crate) fn all() -> Vec<Check> {
         ownership::checks,
         cancel::checks,
         state::checks,
+        own::checks,
         outcome::checks,
         memory::checks,
         privacy::checks,

@@ -81,6 +81,30 @@ fn right_service_passes_every_check() {
 }
 
 #[test]
+fn a_service_without_the_additions_is_not_failed_for_them() {
+    let (results, passed) = locally(async {
+        let mini = Mini::start(None).await;
+        mini.is_plain.set(true);
+        let mut options = Options::parse_from(arguments(&mini));
+        options.running.only = vec!["own.".to_owned(), "state.members".to_owned()];
+        let report = ask_conformance::run(&options, &mut |_line| {}).await.unwrap();
+        let passed = report.passed();
+        (report.targets.into_iter().flat_map(|target| target.results).collect::<Vec<_>>(), passed)
+    });
+    let own: Vec<_> = results.iter().filter(|result| result.id.starts_with("own.")).collect();
+    assert_eq!(own.len(), 14);
+    for result in own {
+        assert_eq!(
+            (result.status, result.detail.as_str()),
+            (Status::Skipped, "not offered"),
+            "{}",
+            result.id
+        );
+    }
+    assert!(passed);
+}
+
+#[test]
 fn each_faulty_service_fails_the_check_that_names_its_fault() {
     let escaped: Vec<_> = locally(
         futures_util::stream::iter(FAULTS)

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 use std::rc::Rc;
+use std::time::Duration;
 
 use ask_contract::{
-    AskRequest, AskState, CancelReceipt, Conversation, ConversationId, Health, Ticket, TicketId,
+    AskRequest, AskState, CancelReceipt, Conversation, ConversationId, ConversationPage, ConversationState,
+    Feedback, FeedbackReceipt, Health, ProblemCode, Ticket, TicketId,
 };
-use awc::http::Method;
 use awc::http::header;
+use awc::http::{Method, StatusCode};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
@@ -30,6 +32,23 @@ pub struct Client {
     base: Rc<Base>,
     credentials: Credentials,
     limits: Rc<Limits>,
+}
+
+/// One call, however often it is made.
+struct Call<'a> {
+    method: Method,
+    path: &'a [&'a str],
+    query: Vec<(&'static str, String)>,
+    body: Bytes,
+    key: Option<&'a str>,
+    /// How long the service was told that it may take, beyond what any answer may.
+    waits: Duration,
+}
+
+impl<'a> Call<'a> {
+    const fn new(method: Method, path: &'a [&'a str]) -> Self {
+        Self { method, path, query: Vec::new(), body: Bytes::new(), key: None, waits: Duration::ZERO }
+    }
 }
 
 impl Client {
@@ -64,7 +83,7 @@ impl Client {
     ///
     /// Dropped in mid-call it may leave an empty conversation, which the service forgets.
     pub async fn create_conversation(&self) -> Result<Conversation, CallError> {
-        self.call(Method::POST, &["v1", "conversations"], Bytes::new(), None).await
+        self.call(Call::new(Method::POST, &["v1", "conversations"])).await
     }
 
     /// Asks a question; the ticket comes before anything runs.
@@ -84,7 +103,7 @@ impl Client {
         let body = serde_json::to_vec(request).map_err(CallError::Malformed)?;
         let key = idempotency_key();
         let path = ["v1", "conversations", conversation.as_str(), "asks"];
-        self.call(Method::POST, &path, Bytes::from(body), Some(&key)).await
+        self.call(Call { body: Bytes::from(body), key: Some(&key), ..Call::new(Method::POST, &path) }).await
     }
 
     /// The events of an ask from the first, across cuts until `done`. Connects when it is first polled.
@@ -114,7 +133,7 @@ impl Client {
     ///
     /// Cancel safe: it only reads.
     pub async fn state(&self, ticket: &TicketId) -> Result<AskState, CallError> {
-        self.call(Method::GET, &["v1", "asks", ticket.as_str()], Bytes::new(), None).await
+        self.call(Call::new(Method::GET, &["v1", "asks", ticket.as_str()])).await
     }
 
     /// Ends an ask. The ending is in its stream by the time this returns; one that is over already stays as it is.
@@ -127,7 +146,88 @@ impl Client {
     ///
     /// Dropped in mid-call the ask may or may not be cancelled; calling again is harmless.
     pub async fn cancel(&self, ticket: &TicketId) -> Result<CancelReceipt, CallError> {
-        self.call(Method::POST, &["v1", "asks", ticket.as_str(), "cancel"], Bytes::new(), None).await
+        self.call(Call::new(Method::POST, &["v1", "asks", ticket.as_str(), "cancel"])).await
+    }
+
+    /// Where an ask stands once it has ended, or when `wait` is over; the service takes whole seconds, 60 at most.
+    ///
+    /// # Errors
+    ///
+    /// Any [`CallError`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it only reads.
+    pub async fn state_at_end(&self, ticket: &TicketId, wait: Duration) -> Result<AskState, CallError> {
+        let path = ["v1", "asks", ticket.as_str()];
+        let query = vec![("wait", wait.as_secs().to_string())];
+        self.call(Call { query, waits: wait, ..Call::new(Method::GET, &path) }).await
+    }
+
+    /// Says what the asker thinks of how an ask ended; the latest word counts.
+    ///
+    /// # Errors
+    ///
+    /// Any [`CallError`]; a rejection with `ask_running` before the ask has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped in mid-call it may or may not count; calling again is harmless.
+    pub async fn rate(&self, ticket: &TicketId, feedback: Feedback) -> Result<FeedbackReceipt, CallError> {
+        let body = serde_json::to_vec(&feedback).map_err(CallError::Malformed)?;
+        let path = ["v1", "asks", ticket.as_str(), "feedback"];
+        self.call(Call { body: Bytes::from(body), ..Call::new(Method::POST, &path) }).await
+    }
+
+    /// The caller's conversations, the newest first: at most `limit`, behind the `next` of the page before.
+    ///
+    /// # Errors
+    ///
+    /// Any [`CallError`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it only reads.
+    pub async fn conversations(
+        &self,
+        limit: u32,
+        after: Option<&str>,
+    ) -> Result<ConversationPage, CallError> {
+        let mut query = vec![("limit", limit.to_string())];
+        query.extend(after.map(|after| ("after", after.to_owned())));
+        self.call(Call { query, ..Call::new(Method::GET, &["v1", "conversations"]) }).await
+    }
+
+    /// Where a conversation stands.
+    ///
+    /// # Errors
+    ///
+    /// Any [`CallError`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it only reads.
+    pub async fn conversation(&self, conversation: &ConversationId) -> Result<ConversationState, CallError> {
+        self.call(Call::new(Method::GET, &["v1", "conversations", conversation.as_str()])).await
+    }
+
+    /// Has the service forget a conversation with all its asks, and cancel what runs. One that is not there is as good as
+    /// forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Any [`CallError`] but a rejection with `not_found`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped in mid-call it may or may not be forgotten; calling again is harmless.
+    pub async fn forget(&self, conversation: &ConversationId) -> Result<(), CallError> {
+        let path = ["v1", "conversations", conversation.as_str()];
+        match self.call(Call::new(Method::DELETE, &path)).await {
+            // The first answer may have been lost.
+            Err(CallError::Rejected(rejection)) if rejection.code == Some(ProblemCode::NotFound) => Ok(()),
+            other => other,
+        }
     }
 
     /// Whether the service serves, and which contract. Sends no bearer.
@@ -140,17 +240,11 @@ impl Client {
     ///
     /// Cancel safe: it only reads.
     pub async fn health(&self) -> Result<Health, CallError> {
-        self.call(Method::GET, &["health"], Bytes::new(), None).await
+        self.call(Call::new(Method::GET, &["health"])).await
     }
 
-    async fn call<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &[&str],
-        body: Bytes,
-        key: Option<&str>,
-    ) -> Result<T, CallError> {
-        let mut bearer = if path == ["health"] {
+    async fn call<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, CallError> {
+        let mut bearer = if call.path == ["health"] {
             None
         } else {
             Some(self.credentials.current().await.map_err(CallError::NoToken)?)
@@ -158,7 +252,7 @@ impl Client {
         let mut made = 1;
         let mut renewed = false;
         loop {
-            let called = self.call_once(method.clone(), path, body.clone(), bearer.as_ref(), key).await;
+            let called = self.call_once(&call, bearer.as_ref()).await;
             match called {
                 Err(CallError::Rejected(rejection)) if rejection.status == 401 && !renewed => {
                     renewed = true;
@@ -180,20 +274,21 @@ impl Client {
 
     async fn call_once<T: DeserializeOwned>(
         &self,
-        method: Method,
-        path: &[&str],
-        body: Bytes,
+        call: &Call<'_>,
         bearer: Option<&Bearer>,
-        key: Option<&str>,
     ) -> Result<T, CallError> {
+        let body = call.body.clone();
         let mut request = self
             .http
-            .request(method, &self.base, path, bearer)
+            .request(call.method.clone(), &self.base, call.path, bearer)
             .insert_header((header::ACCEPT, "application/json, application/problem+json"));
+        if !call.query.is_empty() {
+            request = request.query(&call.query).map_err(|err| CallError::Lost(TransportError::new(err)))?;
+        }
         if !body.is_empty() {
             request = request.insert_header((header::CONTENT_TYPE, "application/json"));
         }
-        if let Some(key) = key {
+        if let Some(key) = call.key {
             request = request.insert_header(("idempotency-key", key));
         }
         let limit = self.limits.body_bytes;
@@ -202,12 +297,14 @@ impl Client {
             let retry_after = retry_after(&answer.headers);
             Ok((answer.status, retry_after, read_all(answer.body, limit).await?))
         };
-        let within = self.limits.answer_within;
+        let within = self.limits.answer_within + call.waits;
         let (status, retry_after, body) =
             tokio::time::timeout(within, whole).await.unwrap_or(Err(CallError::TimedOut(within)))?;
         if !status.is_success() {
             return Err(CallError::Rejected(Box::new(Rejection::read(status.as_u16(), retry_after, &body))));
         }
+        // An answer without content stands for nothing, which is `()`.
+        let body = if status == StatusCode::NO_CONTENT { Bytes::from_static(b"null") } else { body };
         serde_json::from_slice(&body).map_err(|err| {
             // A body that was cut ends as if it were whole; only its text shows it.
             if err.is_eof() { CallError::Lost(TransportError::new(err)) } else { CallError::Malformed(err) }

@@ -6,7 +6,9 @@ mod support;
 use std::time::Duration;
 
 use ask_client::{CallError, Limits};
-use ask_contract::{AskRequest, ConversationId, Effort, ProblemCode, TicketId};
+use ask_contract::{
+    AskRequest, AskStatus, ConversationId, Effort, Feedback, FeedbackReason, ProblemCode, Rating, TicketId,
+};
 use support::{Act, Peer, answer, answer_with, quick};
 
 const JSON: &str = "application/json";
@@ -50,6 +52,53 @@ async fn each_call_has_its_path_below_the_prefix() {
     assert_eq!(requests[1].header("content-type"), Some(JSON));
     assert!(requests[..4].iter().all(|request| request.header("authorization") == Some("Bearer to.ke.n")));
     assert_eq!(requests[4].header("authorization"), None, "health needs no token and gets none");
+}
+
+#[actix_rt::test]
+async fn ones_own_conversations_are_listed_shown_and_forgotten_and_an_ending_is_waited_for_and_rated() {
+    const STATE: &str = r#"{"conversation_id":"c1","created_at":"2026-01-31T09:30:00.000Z","expires_at":"2026-01-31T09:45:00.000Z","turns":2,"running":"t1"}"#;
+    let peer = Peer::start(|number, request| {
+        let page = format!(r#"{{"conversations":[{STATE}],"next":"1.c1"}}"#);
+        let (status, body) = match (request.method.as_str(), request.path.as_str()) {
+            ("GET", "/v1/conversations?limit=10") => ("200 OK", page.as_str()),
+            ("GET", "/v1/conversations?limit=10&after=1.c1") => {
+                ("200 OK", r#"{"conversations":[],"next":null}"#)
+            }
+            ("GET", "/v1/conversations/c1") => ("200 OK", STATE),
+            ("GET", "/v1/asks/t1?wait=25") => (
+                "200 OK",
+                r#"{"ticket":"t1","conversation_id":"c1","status":"finished","seq":9,"terminal":null,"done":null}"#,
+            ),
+            ("POST", "/v1/asks/t1/feedback") => {
+                ("200 OK", r#"{"ticket":"t1","rating":"down","reason":"speed"}"#)
+            }
+            // The first answer to the DELETE is lost; by then it was done.
+            ("DELETE", "/v1/conversations/c1") if number == 5 => return Vec::new(),
+            ("DELETE", "/v1/conversations/c1") => {
+                ("404 No", r#"{"type":"x","title":"x","status":404,"code":"not_found"}"#)
+            }
+            ("DELETE", "/v1/conversations/c2") => {
+                return vec![Act::Send(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec())];
+            }
+            _ => ("400 Bad", "{}"),
+        };
+        vec![Act::Send(answer(status, JSON, body))]
+    });
+    let client = peer.client();
+    let page = client.conversations(10, None).await.unwrap();
+    assert_eq!((page.conversations[0].turns, page.next.as_deref()), (2, Some("1.c1")));
+    assert_eq!(client.conversations(10, page.next.as_deref()).await.unwrap().next, None);
+    let one = ConversationId::new("c1");
+    assert_eq!(client.conversation(&one).await.unwrap().running, Some(TicketId::new("t1")));
+    let ticket = TicketId::new("t1");
+    let state = client.state_at_end(&ticket, Duration::from_secs(25)).await.unwrap();
+    assert_eq!(state.status, AskStatus::Finished);
+    let bad = Feedback { rating: Rating::Down, reason: Some(FeedbackReason::Speed) };
+    assert_eq!(client.rate(&ticket, bad).await.unwrap().rating, Rating::Down);
+    assert_eq!(peer.requests()[4].body, r#"{"rating":"down","reason":"speed"}"#);
+    client.forget(&one).await.unwrap();
+    client.forget(&ConversationId::new("c2")).await.unwrap();
+    assert_eq!(peer.requests().len(), 8, "the lost DELETE was sent twice");
 }
 
 #[actix_rt::test]

@@ -7,6 +7,7 @@
 mod event;
 mod id;
 mod openapi;
+mod own;
 mod problem;
 mod request;
 mod resource;
@@ -20,6 +21,7 @@ pub use event::{
 };
 pub use id::{BranchId, ConversationId, TicketId};
 pub use openapi::openapi;
+pub use own::{ConversationPage, ConversationState, Feedback, FeedbackReason, FeedbackReceipt, Rating};
 pub use problem::{PROBLEM_MEDIA_TYPE, Problem, ProblemCode};
 pub use request::{AskRequest, Effort, UnknownEffort};
 pub use resource::{AskState, AskStatus, CancelReceipt, Conversation, Health, Ticket};

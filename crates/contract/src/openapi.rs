@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::{event_schemas, generator};
 use crate::{
-    AskRequest, AskState, CONTRACT_VERSION, CancelReceipt, Conversation, Health, PROBLEM_MEDIA_TYPE, Problem,
-    ProblemCode, Ticket,
+    AskRequest, AskState, CONTRACT_VERSION, CancelReceipt, Conversation, ConversationPage, ConversationState,
+    Feedback, FeedbackReceipt, Health, PROBLEM_MEDIA_TYPE, Problem, ProblemCode, Ticket,
 };
 
 const SCHEMAS: &str = "#/components/schemas/";
@@ -39,6 +39,10 @@ fn schemas() -> Map<String, Value> {
     own.subschema_for::<Ticket>();
     own.subschema_for::<AskState>();
     own.subschema_for::<CancelReceipt>();
+    own.subschema_for::<ConversationState>();
+    own.subschema_for::<ConversationPage>();
+    own.subschema_for::<Feedback>();
+    own.subschema_for::<FeedbackReceipt>();
     own.subschema_for::<Health>();
     own.subschema_for::<Problem>();
     let mut schemas = own.take_definitions(true);
@@ -81,6 +85,20 @@ fn paths() -> Value {
         Code::Unavailable,
     ];
     let owned = [Code::Unauthenticated, Code::InsufficientScope, Code::NotFound, Code::TicketExpired];
+    let waited = [&owned[..], &[Code::InvalidRequest]].concat();
+    let rated = [
+        Code::Unauthenticated,
+        Code::InsufficientScope,
+        Code::NotFound,
+        Code::AskRunning,
+        Code::TicketExpired,
+        Code::BodyTooLarge,
+        Code::UnsupportedMediaType,
+        Code::InvalidRequest,
+        Code::TooManyRequests,
+    ];
+    let listed = [Code::Unauthenticated, Code::InsufficientScope, Code::InvalidRequest];
+    let mine = [Code::Unauthenticated, Code::InsufficientScope, Code::NotFound];
     let ticket = parameter("ticket", "The ticket's identifier.");
     let once = json!({
         "name": "Idempotency-Key", "in": "header", "required": false,
@@ -99,21 +117,45 @@ fn paths() -> Value {
     });
     let conversation = parameter("conversation_id", "The conversation's identifier.");
     json!({
-        "/v1/conversations": {"post": call(
-            "createConversation", "A conversation to ask within.", std::slice::from_ref(&once),
-            &[("201", json_body("A new conversation.", "Conversation"))], &created,
-        )},
+        "/v1/conversations": {
+            "get": call(
+                "listConversations", "The caller's own conversations, the newest first; never any text.",
+                &[
+                    query("limit", "At most so many.", &json!({"type": "integer", "minimum": 1, "maximum": 100, "default": 50})),
+                    query("after", "The `next` of the page before.", &json!({"type": "string"})),
+                ],
+                &[("200", json_body("A page of them.", "ConversationPage"))], &listed,
+            ),
+            "post": call(
+                "createConversation", "A conversation to ask within.", std::slice::from_ref(&once),
+                &[("201", json_body("A new conversation.", "Conversation"))], &created,
+            ),
+        },
+        "/v1/conversations/{conversation_id}": {
+            "get": call(
+                "getConversation", "Where a conversation stands; never any text.", std::slice::from_ref(&conversation),
+                &[("200", json_body("Where it stands.", "ConversationState"))], &mine,
+            ),
+            "delete": call(
+                "forgetConversation", "Cancel what runs in a conversation and forget it with all its tickets, now.",
+                std::slice::from_ref(&conversation),
+                &[("204", json!({"description": "It is forgotten."}))], &mine,
+            ),
+        },
         "/v1/conversations/{conversation_id}/asks": {"post": with_request(call(
             "ask", "Ask a question; the ticket comes back before any tool call runs.", &[conversation, once],
             &[("202", json_body("The question was taken.", "Ticket"))], &asked,
-        ))},
+        ), "AskRequest")},
         "/v1/asks/{ticket}/events": {"get": call(
             "streamEvents",
             "The ticket's events as Server-Sent Events, from the start or after `Last-Event-ID`.",
             &[ticket.clone(), json!({
                 "name": "Last-Event-ID", "in": "header", "required": false, "schema": {"type": "string"},
                 "description": "The last `seq` seen: the stream goes on after it. Absent, 0 or no number: from the start.",
-            })],
+            }), query(
+                "after", "The twin of `Last-Event-ID`, which counts before it where it names an event.",
+                &json!({"type": "string"}),
+            )],
             &[
                 ("200", json!({
                     "description": "Frames of `id`, `event` and `data`; each `data` is one Event. Closes after `done`.",
@@ -124,9 +166,17 @@ fn paths() -> Value {
             &owned,
         )},
         "/v1/asks/{ticket}": {"get": call(
-            "getAsk", "Where an ask stands, for clients without Server-Sent Events.", std::slice::from_ref(&ticket),
-            &[("200", json_body("Its state.", "AskState"))], &owned,
+            "getAsk", "Where an ask stands, for clients without Server-Sent Events.",
+            &[ticket.clone(), query(
+                "wait", "Seconds to wait for the end of the ask before answering.",
+                &json!({"type": "integer", "minimum": 0, "maximum": 60, "default": 0}),
+            )],
+            &[("200", json_body("Its state.", "AskState"))], &waited,
         )},
+        "/v1/asks/{ticket}/feedback": {"post": with_request(call(
+            "rateAsk", "What the asker thinks of how an ask ended; the latest word counts.", std::slice::from_ref(&ticket),
+            &[("200", json_body("What counts now.", "FeedbackReceipt"))], &rated,
+        ), "Feedback")},
         "/v1/asks/{ticket}/cancel": {"post": call(
             "cancelAsk", "End an ask; idempotent, also after `done`.", &[ticket],
             &[("202", json_body("The ending is in the log.", "CancelReceipt"))], &owned,
@@ -169,10 +219,10 @@ fn with(mut object: Value, name: &str, value: Value) -> Value {
     object
 }
 
-fn with_request(operation: Value) -> Value {
+fn with_request(operation: Value, schema: &str) -> Value {
     let body = json!({
         "required": true,
-        "content": {"application/json": {"schema": {"$ref": format!("{SCHEMAS}AskRequest")}}},
+        "content": {"application/json": {"schema": {"$ref": format!("{SCHEMAS}{schema}")}}},
     });
     with(operation, "requestBody", body)
 }
@@ -183,6 +233,10 @@ fn open(operation: Value) -> Value {
 
 fn parameter(name: &str, description: &str) -> Value {
     json!({"name": name, "in": "path", "required": true, "description": description, "schema": {"type": "string"}})
+}
+
+fn query(name: &str, description: &str, schema: &Value) -> Value {
+    json!({"name": name, "in": "query", "required": false, "description": description, "schema": schema})
 }
 
 fn json_body(description: &str, schema: &str) -> Value {

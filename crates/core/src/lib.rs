@@ -4,7 +4,9 @@
 //! says when an event may be emitted lives in this crate, so that property tests can drive every interleaving.
 
 pub mod clock;
+pub mod forgotten;
 pub mod id;
 pub mod outcome;
+pub mod page;
 pub mod question;
 pub mod ticket;

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use ask_contract::{Outcome, Timestamp};
-use ask_core::ticket::{Terminal, TicketLife};
+use ask_contract::{Feedback, FeedbackReason, Outcome, Rating, Timestamp};
+use ask_core::ticket::{Terminal, TicketLife, TicketSpec};
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, Mac as _};
 use serde::Serialize;
@@ -80,6 +80,18 @@ struct AskLine<'a> {
 }
 
 #[derive(Serialize)]
+struct FeedbackLine<'a> {
+    op: &'static str,
+    oid: &'a str,
+    ticket: &'a str,
+    conversation: &'a str,
+    turn: u32,
+    verdict: &'static str,
+    rating: Rating,
+    reason: Option<FeedbackReason>,
+}
+
+#[derive(Serialize)]
 struct GapLine<'a> {
     op: &'static str,
     verdict: &'static str,
@@ -135,6 +147,23 @@ impl Audit {
                 &GapLine { op: "ask", verdict: record.outcome.as_str(), subject, terms: &record.terms },
             );
         }
+    }
+
+    /// Writes the line of what an asker thinks of how an ask ended.
+    pub(crate) fn feedback(&self, feedback: Feedback, outcome: Outcome, spec: &TicketSpec, oid: &str) {
+        self.write(
+            "audit",
+            &FeedbackLine {
+                op: "feedback",
+                oid,
+                ticket: spec.ticket.as_str(),
+                conversation: spec.conversation_id.as_str(),
+                turn: spec.turn,
+                verdict: outcome.as_str(),
+                rating: feedback.rating,
+                reason: feedback.reason,
+            },
+        );
     }
 
     fn write(&self, prefix: &str, line: &impl Serialize) {

@@ -2,6 +2,7 @@
 //!
 //! The programs must have been built before (`cargo build --workspace --bins`, which `make test` does).
 
+mod own;
 mod questions;
 mod shutdown;
 mod stack;

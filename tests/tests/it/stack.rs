@@ -180,11 +180,14 @@ impl Stack {
 
     /// Opens a ticket's stream, to be read on.
     pub(crate) fn open_stream(&self, token: &str, ticket: &str) -> BufReader<TcpStream> {
+        self.send(token, &format!("/v1/asks/{ticket}/events"))
+    }
+
+    /// Sends a GET whose answer is to be read later.
+    pub(crate) fn send(&self, token: &str, path: &str) -> BufReader<TcpStream> {
         let mut stream = connect(self.base_url());
         let host = authority(self.base_url());
-        let head = format!(
-            "GET /v1/asks/{ticket}/events HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n"
-        );
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
         BufReader::new(stream)
     }

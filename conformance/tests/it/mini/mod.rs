@@ -9,6 +9,7 @@ pub(crate) mod http;
 pub(crate) mod issuer;
 mod log;
 mod model;
+mod own;
 mod redact;
 mod routes;
 mod tools;
@@ -41,6 +42,17 @@ pub(crate) struct Conversation {
     pub(crate) running: Option<String>,
     pub(crate) history: Vec<Value>,
     pub(crate) used: Instant,
+    /// Its place among all that were made.
+    pub(crate) number: u64,
+}
+
+impl Conversation {
+    /// One that nothing was asked in yet.
+    pub(crate) fn new(mini: &Mini, owner: String) -> Self {
+        let number = mini.counter.get();
+        mini.counter.set(number + 1);
+        Self { owner, turns: 0, running: None, history: Vec::new(), used: Instant::now(), number }
+    }
 }
 
 /// An ask.
@@ -53,6 +65,7 @@ pub(crate) struct Ticket {
     pub(crate) born: Instant,
     pub(crate) run: RefCell<Option<tokio::task::AbortHandle>>,
     pub(crate) streams: Cell<usize>,
+    pub(crate) feedback: RefCell<Option<Value>>,
 }
 
 /// The one way, if any, in which something here is wrong.
@@ -79,6 +92,8 @@ pub(crate) struct Mini {
     pub(crate) shared_history: RefCell<Vec<Value>>,
     pub(crate) sticky: RefCell<HashMap<&'static str, String>>,
     pub(crate) stream_lock: tokio::sync::Mutex<()>,
+    /// Whether it lacks what was added to the contract, and says so.
+    pub(crate) is_plain: Cell<bool>,
 }
 
 impl Mini {
@@ -104,6 +119,7 @@ impl Mini {
             shared_history: RefCell::default(),
             sticky: RefCell::default(),
             stream_lock: tokio::sync::Mutex::new(()),
+            is_plain: Cell::new(false),
         });
         let serving = Rc::clone(&mini);
         tokio::task::spawn_local(async move {

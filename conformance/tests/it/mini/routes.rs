@@ -11,9 +11,9 @@ use super::agent::{self, Asked};
 use super::http::{Request, Response, chunk};
 use super::issuer::Caller;
 use super::log::Log;
-use super::{Conversation, KEEP_ALIVE, Mini, TTL, Ticket};
+use super::{Conversation, KEEP_ALIVE, Mini, TTL, Ticket, own};
 
-fn json_response(status: u16, body: &Value) -> Response {
+pub(super) fn json_response(status: u16, body: &Value) -> Response {
     Response {
         status,
         headers: vec![("Content-Type", "application/json".to_owned())],
@@ -21,7 +21,7 @@ fn json_response(status: u16, body: &Value) -> Response {
     }
 }
 
-fn problem(mini: &Mini, status: u16, detail: &str) -> Response {
+pub(super) fn problem(mini: &Mini, status: u16, detail: &str) -> Response {
     if mini.is("errors-are-html") {
         let headers = vec![("Content-Type", "text/html".to_owned())];
         return Response { status, headers, body: b"<h1>Sorry</h1>".to_vec() };
@@ -88,10 +88,15 @@ pub(super) async fn route(
         Ok(caller) => caller,
         Err(status) => return Some(problem(mini, status, "no valid bearer")),
     };
+    if !mini.is_plain.get()
+        && let Some(response) = own::route(mini, &caller, request, &parts).await
+    {
+        return Some(response);
+    }
     match (request.method.as_str(), parts.as_slice()) {
         ("POST", ["v1", "conversations"]) => Some(create(mini, &caller)),
         ("POST", ["v1", "conversations", id, "asks"]) => Some(ask(mini, &caller, id, request).await),
-        ("GET", ["v1", "asks", id]) => Some(state(mini, &caller, id)),
+        ("GET", ["v1", "asks", id]) => Some(state(mini, &caller, id, request).await),
         ("POST", ["v1", "asks", id, "cancel"]) => Some(cancel(mini, &caller, id).await),
         ("GET", ["v1", "asks", id, "events"]) => events(mini, &caller, id, request, writer).await,
         _ => Some(problem(mini, 404, "not found")),
@@ -105,6 +110,9 @@ fn open_calls(mini: &Mini, request: &Request, parts: &[&str]) -> Option<Response
         let mut body: Value = serde_json::from_slice(&text).unwrap();
         if mini.is("schema-takes-anything") && name.starts_with("events") {
             body["oneOf"] = json!([{}]);
+        }
+        if mini.is_plain.get() && name.starts_with("ask") {
+            own::taken_out_of(&mut body);
         }
         json_response(200, &body)
     };
@@ -148,16 +156,15 @@ fn create(mini: &Mini, caller: &Caller) -> Response {
     } else {
         caller.owner.clone()
     };
-    let conversation =
-        Conversation { owner, turns: 0, running: None, history: Vec::new(), used: Instant::now() };
+    let conversation = Conversation::new(mini, owner);
     mini.conversations.borrow_mut().insert(id.clone(), conversation);
     let status = if mini.is("conversation-is-200") { 200 } else { 201 };
     let expires_at = moment(mini, !mini.is("conversation-expires-in-the-past"));
     json_response(status, &json!({"conversation_id": id, "expires_at": expires_at}))
 }
 
-/// The request's members, or what is wrong with them.
-fn parsed(mini: &Mini, request: &Request) -> Result<Value, (u16, &'static str)> {
+/// The request's body as an object, or what is wrong with it.
+pub(super) fn parsed_object(mini: &Mini, request: &Request) -> Result<Value, (u16, &'static str)> {
     let kind = request.header("content-type").unwrap_or_default();
     let is_json = kind.split(';').next().unwrap_or_default().trim() == "application/json";
     if !is_json && !mini.is("any-media-type-taken") {
@@ -169,7 +176,13 @@ fn parsed(mini: &Mini, request: &Request) -> Result<Value, (u16, &'static str)> 
     let malformed = if mini.is("malformed-is-400") { 400 } else { 422 };
     let body: Value = serde_json::from_slice(&request.body).map_err(|_err| (malformed, "malformed"))?;
     let no_object = if mini.is("array-is-400") { 400 } else { 422 };
-    let members = body.as_object().ok_or((no_object, "not an object"))?;
+    if body.is_object() { Ok(body) } else { Err((no_object, "not an object")) }
+}
+
+/// The question's members, or what is wrong with them.
+fn parsed(mini: &Mini, request: &Request) -> Result<Value, (u16, &'static str)> {
+    let body = parsed_object(mini, request)?;
+    let members = body.as_object().unwrap();
     for (name, value) in members {
         let fits = match name.as_str() {
             "question" => value.is_string() || (mini.is("numbers-are-questions") && value.is_number()),
@@ -204,13 +217,7 @@ async fn ask(mini: &Rc<Mini>, caller: &Caller, id: &str, request: &Request) -> R
     }
     let exists = mini.conversations.borrow().contains_key(id);
     if !exists && mini.is("unknown-conversations-made") {
-        let made = Conversation {
-            owner: caller.owner.clone(),
-            turns: 0,
-            running: None,
-            history: Vec::new(),
-            used: Instant::now(),
-        };
+        let made = Conversation::new(mini, caller.owner.clone());
         mini.conversations.borrow_mut().insert(id.to_owned(), made);
     }
     if mini.is("validates-others-conversations") && exists && parsed(mini, request).is_err() {
@@ -286,6 +293,7 @@ fn admit(mini: &Rc<Mini>, caller: &Caller, id: &str, body: &Value) -> (Rc<Ticket
         born: Instant::now(),
         run: std::cell::RefCell::new(None),
         streams: std::cell::Cell::new(0),
+        feedback: std::cell::RefCell::new(None),
     });
     found.running = Some(ticket.id.clone());
     if !mini.is("conversation-expiry-not-moved") {
@@ -313,7 +321,7 @@ fn admit(mini: &Rc<Mini>, caller: &Caller, id: &str, body: &Value) -> (Rc<Ticket
 }
 
 /// The ticket if it is the caller's, else the answer.
-fn owned(
+pub(super) fn owned(
     mini: &Mini,
     caller: &Caller,
     id: &str,
@@ -348,11 +356,16 @@ fn owned(
     Ok(ticket)
 }
 
-fn state(mini: &Mini, caller: &Caller, id: &str) -> Response {
+async fn state(mini: &Mini, caller: &Caller, id: &str, request: &Request) -> Response {
     let ticket = match owned(mini, caller, id, "state-open-to-all", "others-state-is-403") {
         Ok(ticket) => ticket,
         Err(response) => return response,
     };
+    if !mini.is_plain.get()
+        && let Some(response) = own::wait(mini, &ticket, request).await
+    {
+        return response;
+    }
     let log = &ticket.log;
     let finished = log.finished.get().is_some();
     let kinds = ["answer", "abstention", "refusal", "error"];
@@ -413,7 +426,11 @@ async fn cancel(mini: &Rc<Mini>, caller: &Caller, id: &str) -> Response {
 
 /// A `Last-Event-ID` by the contract: digits, else from the start.
 fn position(mini: &Mini, request: &Request) -> Result<u64, u16> {
-    let Some(value) = request.header("last-event-id") else { return Ok(0) };
+    let after =
+        own::parameter(request, "after").filter(|_| !mini.is_plain.get() && !mini.is("after-ignored"));
+    let header = request.header("last-event-id");
+    let said = if mini.is("after-before-the-header") { after.or(header) } else { header.or(after) };
+    let Some(value) = said else { return Ok(0) };
     let value = value.trim().to_owned();
     if value.is_empty() || !value.bytes().all(|byte| byte.is_ascii_digit()) {
         return if mini.is("odd-last-event-id-is-400") && !value.is_empty() { Err(400) } else { Ok(0) };

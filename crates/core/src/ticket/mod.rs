@@ -3,10 +3,12 @@
 mod frame;
 mod life;
 mod log;
+mod position;
 mod progress;
 mod redact;
 
 pub use frame::encode;
 pub use life::{Rejected, TicketLife, TicketSpec, supervisor_branch};
 pub use log::{Batch, Log, Snapshot};
+pub use position::position;
 pub use progress::{HopUsage, Progress, Terminal};

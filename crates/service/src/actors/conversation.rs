@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use actix::{Actor, ActorContext as _, Addr, AsyncContext as _, Context, Handler, Message};
+use actix::{
+    Actor, ActorContext as _, ActorFutureExt as _, Addr, AsyncContext as _, Context, Handler, Message,
+    ResponseActFuture, WrapFuture as _,
+};
 use actix_rt::ArbiterHandle;
 use ask_agent::BranchTask;
 use ask_auth::{Identity, Owner};
@@ -14,6 +17,7 @@ use super::directory::TicketHandle;
 use super::idempotency::Kept;
 use super::parts::RunParts;
 use super::quota::{Held, Resource};
+use super::standing::Standing;
 use super::supervisor::{RunPlan, Supervisor};
 use super::ticket::{Asker, Attach, Ticket};
 use super::{Refused, Shared, owner_key};
@@ -24,12 +28,17 @@ pub(crate) struct Conversation {
     shared: Arc<Shared>,
     id: ConversationId,
     owner: Owner,
+    standing: Arc<Standing>,
+    /// Those that the directory still leads to, and perhaps some that have expired since.
+    tickets: Vec<TicketId>,
     asks: u32,
     history: Vec<ask_llm::Message>,
     last: Option<LastAsk>,
     touched: Instant,
-    _held: Held,
-    _kept: Option<Kept>,
+    /// Both are given back when the conversation goes.
+    held: Option<Held>,
+    kept: Option<Kept>,
+    forgotten: bool,
 }
 
 /// The newest ask: it may run, and what it came to is remembered when it has ended well.
@@ -58,6 +67,11 @@ pub(super) struct TurnEnded {
     pub(super) transcript: Vec<ask_llm::Message>,
 }
 
+/// Forgets the conversation: what runs is cancelled, and its tickets go with it.
+#[derive(Message)]
+#[rtype(result = "Result<(), Refused>")]
+pub(super) struct Forget;
+
 impl Conversation {
     /// Opens a conversation on an arbiter.
     pub(super) fn open(
@@ -65,6 +79,7 @@ impl Conversation {
         shared: &Arc<Shared>,
         id: ConversationId,
         owner: Owner,
+        standing: Arc<Standing>,
         held: Held,
         kept: Option<Kept>,
     ) -> Addr<Self> {
@@ -73,12 +88,15 @@ impl Conversation {
             shared,
             id,
             owner,
+            standing,
+            tickets: Vec::new(),
             asks: 0,
             history: Vec::new(),
             last: None,
             touched: Instant::now(),
-            _held: held,
-            _kept: kept,
+            held: Some(held),
+            kept,
+            forgotten: false,
         })
     }
 
@@ -101,13 +119,22 @@ impl Conversation {
     fn expire_when_idle(&self, ctx: &mut Context<Self>) {
         let ttl = self.shared.settings.retention.ttl;
         let idle = self.touched.elapsed();
+        if self.forgotten {
+            return;
+        }
         if !self.is_running() && idle >= ttl {
-            self.shared.directory.remove_conversation(&self.id);
+            self.shared.directory.remove_conversation(&self.id, &self.owner);
             ctx.stop();
             return;
         }
         let wait = if self.is_running() { ttl } else { ttl.saturating_sub(idle) };
         ctx.run_later(wait, |conversation, ctx| conversation.expire_when_idle(ctx));
+    }
+
+    /// Begins the idle time anew.
+    fn touch(&mut self) {
+        self.touched = Instant::now();
+        self.standing.touched(self.shared.expiry(self.shared.clock.now()));
     }
 
     fn accept(
@@ -128,7 +155,7 @@ impl Conversation {
         let ticket_id = self.shared.mint.ticket(&owner_key(&self.owner))?;
         self.remember_last();
         self.asks += 1;
-        self.touched = Instant::now();
+        self.touch();
         let runs = &self.shared.settings.runs;
         let mut ceilings = runs.ceilings;
         if let Some(deadline_s) = request.deadline_s {
@@ -186,6 +213,9 @@ impl Conversation {
         if ticket.try_send(Attach(supervisor)).is_err() {
             tracing::error!(ticket.id = %ticket_id, "a new ticket takes no message");
         }
+        self.tickets.retain(|ticket| self.shared.directory.has_ticket(ticket));
+        self.tickets.push(ticket_id.clone());
+        self.standing.asked(self.asks, ticket_id.clone(), Arc::clone(&log));
         self.last = Some(LastAsk { ticket: ticket_id.clone(), log, transcript: None });
         Ok(ask_contract::Ticket {
             ticket: ticket_id,
@@ -194,6 +224,13 @@ impl Conversation {
             seq: 0,
             expires_at: self.shared.expiry(now),
         })
+    }
+}
+
+impl Drop for Conversation {
+    /// A conversation that is lost with its thread is not left in anyone's list.
+    fn drop(&mut self) {
+        self.shared.directory.remove_conversation(&self.id, &self.owner);
     }
 }
 
@@ -209,6 +246,9 @@ impl Handler<Ask> for Conversation {
     type Result = Result<ask_contract::Ticket, Refused>;
 
     fn handle(&mut self, ask: Ask, ctx: &mut Context<Self>) -> Self::Result {
+        if self.forgotten {
+            return Err(Refused::NotFound);
+        }
         if self.is_running() {
             return Err(Refused::Running);
         }
@@ -221,9 +261,39 @@ impl Handler<TurnEnded> for Conversation {
     type Result = ();
 
     fn handle(&mut self, TurnEnded { ticket, transcript }: TurnEnded, _: &mut Context<Self>) {
-        self.touched = Instant::now();
+        self.touch();
         if let Some(last) = self.last.as_mut().filter(|last| last.ticket == ticket) {
             last.transcript = Some(transcript);
         }
+    }
+}
+
+impl Handler<Forget> for Conversation {
+    type Result = ResponseActFuture<Self, Result<(), Refused>>;
+
+    /// From here on no look-up leads here or to a ticket of this conversation. The tickets end themselves; this one goes
+    /// when they have. It goes on by itself, whether or not the caller still waits for it.
+    fn handle(&mut self, _: Forget, _: &mut Context<Self>) -> Self::Result {
+        if self.forgotten {
+            // The first one is at it, and must not be cut short by this one's end.
+            return Box::pin(actix::fut::err(Refused::NotFound));
+        }
+        self.forgotten = true;
+        self.shared.directory.remove_conversation(&self.id, &self.owner);
+        let tickets: Vec<_> = self
+            .tickets
+            .drain(..)
+            .filter_map(|ticket| self.shared.directory.forget_ticket(&ticket))
+            .collect();
+        // A ticket awaits no one, so none can hold this up.
+        let gone = futures_util::future::join_all(tickets.into_iter().map(TicketHandle::forget));
+        Box::pin(gone.into_actor(self).map(|_gone, conversation, ctx| {
+            conversation.last = None;
+            conversation.history.clear();
+            conversation.held = None;
+            conversation.kept = None;
+            ctx.stop();
+            Ok(())
+        }))
     }
 }

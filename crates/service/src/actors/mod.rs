@@ -27,9 +27,12 @@ mod directory;
 #[cfg(test)]
 mod faults;
 mod follower;
+#[cfg(test)]
+mod forgetting;
 mod idempotency;
 mod parts;
 mod quota;
+mod standing;
 mod supervisor;
 #[cfg(test)]
 mod tests;
@@ -40,21 +43,24 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use actix_rt::{Arbiter, ArbiterHandle};
 use ask_auth::{Identity, Owner};
-use ask_contract::{AskRequest, ConversationId, Ticket, TicketId};
+use ask_contract::{AskRequest, ConversationId, ConversationPage, ConversationState, Ticket, TicketId};
 use ask_core::clock::Clock;
 use ask_core::id::{IdMint, MadeBy, NoRandomness};
+use ask_core::page::Place;
 
 pub(crate) use directory::TicketHandle;
 pub(crate) use follower::Follower;
 pub(crate) use idempotency::{Fingerprint, Idempotency, Kept, Once};
 pub(crate) use quota::{Allowance, QuotaExceeded};
+pub(crate) use ticket::Rated;
 
 use crate::audit::Audit;
 use crate::settings::Settings;
 use crate::telemetry::{Gauges, Origin, Telemetry};
-use conversation::{Ask, Conversation};
+use conversation::{Ask, Conversation, Forget};
 use directory::Directory;
 use quota::{Quota, Resource};
+use standing::Standing;
 
 /// Why an ask or a conversation was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -212,9 +218,17 @@ impl House {
         let now = self.shared.clock.now();
         let conversation_id = self.shared.mint.conversation(&owner_key(owner))?;
         let arbiter = self.next_arbiter().ok_or(Refused::Closing)?;
-        let addr =
-            Conversation::open(&arbiter, &self.shared, conversation_id.clone(), owner.clone(), held, kept);
-        self.shared.directory.add_conversation(conversation_id.clone(), owner.clone(), addr);
+        let standing = Arc::new(Standing::opened(now, self.shared.expiry(now)));
+        let addr = Conversation::open(
+            &arbiter,
+            &self.shared,
+            conversation_id.clone(),
+            owner.clone(),
+            Arc::clone(&standing),
+            held,
+            kept,
+        );
+        self.shared.directory.add_conversation(conversation_id.clone(), owner.clone(), addr, standing);
         Ok(ask_contract::Conversation { conversation_id, expires_at: self.shared.expiry(now) })
     }
 
@@ -236,6 +250,39 @@ impl House {
     /// Whether the caller owns the conversation.
     pub(crate) fn owns(&self, conversation_id: &ConversationId, owner: &Owner) -> bool {
         self.shared.directory.conversation(conversation_id, owner).is_some()
+    }
+
+    /// Where a conversation of the caller's stands.
+    pub(crate) fn conversation(
+        &self,
+        conversation_id: &ConversationId,
+        owner: &Owner,
+    ) -> Result<ConversationState, Refused> {
+        self.shared.directory.standing(conversation_id, owner).ok_or(Refused::NotFound)
+    }
+
+    /// Some of the caller's conversations, the newest first.
+    pub(crate) fn conversations(
+        &self,
+        owner: &Owner,
+        after: Option<&Place>,
+        limit: usize,
+    ) -> ConversationPage {
+        let (conversations, next) = self.shared.directory.page(owner, after, limit);
+        ConversationPage { conversations, next: next.map(|next| next.to_string()) }
+    }
+
+    /// Forgets a conversation of the caller's with all its tickets. When this returns nothing leads to any of them, what
+    /// ran has ended, and their places in the quota are free.
+    pub(crate) async fn forget(
+        &self,
+        conversation_id: &ConversationId,
+        owner: &Owner,
+    ) -> Result<(), Refused> {
+        let conversation =
+            self.shared.directory.conversation(conversation_id, owner).ok_or(Refused::NotFound)?;
+        // A closed mailbox is a conversation that went between the look-up and now.
+        conversation.send(Forget).await.unwrap_or(Err(Refused::NotFound))
     }
 
     /// Takes a question. The ticket's `accepted` is in its log when this returns, and no tool has been called.
@@ -268,6 +315,7 @@ impl House {
     pub(crate) fn find(&self, ticket: &TicketId, owner: &Owner) -> Found {
         match self.shared.directory.ticket(ticket, owner) {
             Some(handle) => Found::Here(handle),
+            None if self.shared.directory.is_forgotten(ticket) => Found::Nowhere,
             None => match self.shared.mint.made_ticket_for(ticket, &owner_key(owner)) {
                 Some(MadeBy::This) => Found::Expired,
                 Some(MadeBy::Another) => Found::Lost,

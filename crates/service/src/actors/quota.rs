@@ -1,7 +1,9 @@
 //! What one caller, and all together, may have at a time.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use ask_auth::Owner;
 use dashmap::DashMap;
@@ -42,6 +44,8 @@ pub(super) enum Resource {
 pub(crate) struct Quota {
     limits: Quotas,
     owners: DashMap<Owner, Counts>,
+    /// Whose windows began when, the oldest first: an owner is kept until theirs is over, whatever else they hold.
+    windows: Mutex<VecDeque<(Instant, Owner)>>,
     running: AtomicUsize,
 }
 
@@ -76,8 +80,10 @@ impl Counts {
         }
     }
 
-    const fn is_empty(&self) -> bool {
-        self.conversations == 0 && self.tickets == 0 && self.running == 0
+    /// Whether there is nothing to remember. An owner who has given everything back may still have asked too often.
+    fn is_idle(&self, now: Instant, window: Duration) -> bool {
+        let open = self.window.is_some_and(|(began, _)| now.duration_since(began) < window);
+        self.conversations == 0 && self.tickets == 0 && self.running == 0 && !open
     }
 }
 
@@ -91,7 +97,7 @@ pub(super) struct Held {
 
 impl Quota {
     pub(super) fn new(limits: Quotas) -> Self {
-        Self { limits, owners: DashMap::new(), running: AtomicUsize::new(0) }
+        Self { limits, owners: DashMap::new(), windows: Mutex::default(), running: AtomicUsize::new(0) }
     }
 
     /// How many asks of all callers run.
@@ -104,13 +110,48 @@ impl Quota {
         let mut counts = self.owners.entry(owner.clone()).or_default();
         let now = Instant::now();
         let current = counts.window.filter(|(began, _)| now.duration_since(*began) < self.limits.rate_window);
+        let begins = current.is_none();
         let (began, spent) = current.unwrap_or((now, 0));
         if spent >= self.limits.rate_asks {
             drop(counts);
             return Err(QuotaExceeded::Rate(self.allowance(owner)));
         }
         counts.window = Some((began, spent + 1));
+        drop(counts);
+        if begins {
+            self.window_began(now, owner);
+        }
         Ok(())
+    }
+
+    /// Notes that a window began, and lets go of the owners whose last one is over.
+    fn window_began(&self, now: Instant, owner: &Owner) {
+        // Each change is one push or pop, which a panic leaves whole.
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut over = Vec::new();
+        while windows.front().is_some_and(|(began, _)| now.duration_since(*began) >= self.limits.rate_window)
+        {
+            over.extend(windows.pop_front().map(|(_, owner)| owner));
+        }
+        windows.push_back((now, owner.clone()));
+        drop(windows);
+        for owner in over {
+            self.let_go(&owner, now);
+        }
+    }
+
+    fn let_go(&self, owner: &Owner, now: Instant) {
+        self.owners.remove_if(owner, |_, counts| counts.is_idle(now, self.limits.rate_window));
+    }
+
+    /// Whether nobody holds anything.
+    #[cfg(test)]
+    pub(super) fn holds_nothing(&self) -> bool {
+        self.running() == 0
+            && self
+                .owners
+                .iter()
+                .all(|owner| (owner.conversations, owner.tickets, owner.running) == (0, 0, 0))
     }
 
     /// What a caller may still ask.
@@ -145,6 +186,8 @@ impl Quota {
             let all = self.running.fetch_add(1, Ordering::AcqRel);
             if all >= self.limits.running_total {
                 self.running.fetch_sub(1, Ordering::AcqRel);
+                drop(counts);
+                self.let_go(owner, Instant::now());
                 return Err(QuotaExceeded::Everyone);
             }
         }
@@ -163,7 +206,7 @@ impl Drop for Held {
             let count = counts.of(self.resource);
             *count = count.saturating_sub(1);
         }
-        self.quota.owners.remove_if(&self.owner, |_, counts| counts.is_empty());
+        self.quota.let_go(&self.owner, Instant::now());
     }
 }
 
@@ -230,7 +273,33 @@ mod tests {
         assert_eq!(quota.take(&owner("c"), Resource::Running).unwrap_err(), QuotaExceeded::Everyone);
         drop(held);
         assert_eq!(quota.running.load(Ordering::Acquire), 0);
-        quota.owners.remove_if(&owner("c"), |_, counts| counts.is_empty());
         assert!(quota.owners.is_empty());
+    }
+
+    #[actix_rt::test]
+    async fn who_gives_everything_back_has_still_asked_as_often() {
+        let quota = quota();
+        for _ in 0..2 {
+            let held = quota.take(&owner("a"), Resource::Ticket).unwrap();
+            quota.spend(&owner("a")).unwrap();
+            drop(held);
+        }
+        let held = quota.take(&owner("a"), Resource::Ticket).unwrap();
+        assert!(matches!(quota.spend(&owner("a")), Err(QuotaExceeded::Rate(_))));
+        drop(held);
+        assert_eq!(
+            (quota.owners.len(), quota.windows.lock().unwrap().len()),
+            (1, 1),
+            "one window, noted once"
+        );
+    }
+
+    #[actix_rt::test]
+    async fn an_owner_whose_window_is_over_is_let_go_at_the_next_that_begins() {
+        let quota = Arc::new(Quota::new(Quotas { rate_window: Duration::ZERO, ..quota().limits }));
+        for name in ["a", "b", "c"] {
+            quota.spend(&owner(name)).unwrap();
+        }
+        assert_eq!((quota.owners.len(), quota.windows.lock().unwrap().len()), (1, 1));
     }
 }

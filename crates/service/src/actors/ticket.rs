@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use actix::{Actor, ActorContext as _, Addr, AsyncContext as _, Context, Handler, Message};
+use actix::{Actor, ActorContext as _, Addr, AsyncContext as _, Context, Handler, Message, MessageResponse};
 use ask_agent::Report;
 use ask_auth::Owner;
-use ask_contract::{ErrorKind, TicketId};
+use ask_contract::{ErrorKind, Feedback, TicketId};
 use ask_core::ticket::{Log, Rejected, Terminal, TicketLife};
 use tokio::sync::watch;
 
@@ -19,6 +19,9 @@ use crate::telemetry::AskSpan;
 /// Time beyond a run's own limit after which its ticket ends without having heard from it.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(10);
 
+/// How often the asker may change their mind: each time writes an audit line.
+const RATINGS: u32 = 8;
+
 /// Reports may queue: a turn's parallel calls begin and end together.
 const MAILBOX: usize = 256;
 
@@ -29,9 +32,12 @@ pub(crate) struct Ticket {
     supervisor: Option<Addr<Supervisor>>,
     /// Freed at the end of the run.
     running: Option<Held>,
-    /// Freed when the ticket expires.
-    _retained: Held,
-    _kept: Option<Kept>,
+    /// Freed when the ticket expires or is forgotten.
+    retained: Option<Held>,
+    kept: Option<Kept>,
+    feedback: Option<Feedback>,
+    /// How often the feedback was changed.
+    rated: u32,
 }
 
 /// Who asks, and in which trace.
@@ -59,6 +65,30 @@ pub(super) struct Attach(pub(super) Addr<Supervisor>);
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(super) struct Cancel;
+
+/// Ends the ticket if it runs, and its actor.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct Forget;
+
+/// Takes what the asker thinks of the ending.
+#[derive(Message)]
+#[rtype(result = "Rated")]
+pub(super) struct Rate {
+    pub(super) oid: String,
+    pub(super) feedback: Feedback,
+}
+
+/// What became of a rating.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, MessageResponse)]
+pub(crate) enum Rated {
+    /// It counts now.
+    Taken,
+    /// There is no ending yet to rate.
+    Running,
+    /// It was changed as often as it may.
+    TooOften,
+}
 
 /// Ends the ticket because its run is gone.
 #[derive(Message)]
@@ -90,7 +120,16 @@ impl Ticket {
             counted: (0, 0),
         };
         writer.count();
-        Self { shared, writer, supervisor: None, running: Some(running), _retained: retained, _kept: kept }
+        Self {
+            shared,
+            writer,
+            supervisor: None,
+            running: Some(running),
+            retained: Some(retained),
+            kept,
+            feedback: None,
+            rated: 0,
+        }
     }
 
     pub(super) fn log(&self) -> Arc<Log> {
@@ -184,6 +223,37 @@ impl Handler<Cancel> for Ticket {
 
     fn handle(&mut self, _: Cancel, ctx: &mut Context<Self>) {
         self.fail(ErrorKind::Cancelled, "cancelled by the asker", ctx);
+    }
+}
+
+impl Handler<Forget> for Ticket {
+    type Result = ();
+
+    fn handle(&mut self, _: Forget, ctx: &mut Context<Self>) {
+        self.fail(ErrorKind::Cancelled, "cancelled by the asker", ctx);
+        // Free before the answer, and not only when the actor is dropped.
+        self.retained = None;
+        self.kept = None;
+        ctx.stop();
+    }
+}
+
+impl Handler<Rate> for Ticket {
+    type Result = Rated;
+
+    /// The latest rating counts; the same again changes nothing and writes nothing.
+    fn handle(&mut self, Rate { oid, feedback }: Rate, _: &mut Context<Self>) -> Rated {
+        let Some(outcome) = self.writer.life.outcome() else { return Rated::Running };
+        if self.feedback == Some(feedback) {
+            return Rated::Taken;
+        }
+        if self.rated >= RATINGS {
+            return Rated::TooOften;
+        }
+        self.rated += 1;
+        self.feedback = Some(feedback);
+        self.shared.audit.feedback(feedback, outcome, self.writer.life.spec(), &oid);
+        Rated::Taken
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix_web::HttpRequest;
 use actix_web::http::header;
 use actix_web::web::Payload;
-use ask_contract::{AskRequest, ProblemCode};
+use ask_contract::{AskRequest, Feedback, ProblemCode};
 use bytes::BytesMut;
 use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
@@ -25,13 +25,7 @@ pub(super) async fn ask_request(
     body: Payload,
     quotas: Quotas,
 ) -> Result<AskRequest, ApiError> {
-    if !is_json(request) {
-        return Err(ApiError::new(ProblemCode::UnsupportedMediaType));
-    }
-    let bytes = tokio::time::timeout(ARRIVAL, collect(request, body, quotas.body_bytes))
-        .await
-        .unwrap_or_else(|_elapsed| Err(invalid("the body did not arrive in time")))?;
-    let ask: AskRequest = read(&bytes).map_err(invalid)?;
+    let ask: AskRequest = json(request, body, quotas.body_bytes).await?;
     if ask.question.trim().is_empty() {
         return Err(invalid("question: must have at least one character that is not blank"));
     }
@@ -42,6 +36,29 @@ pub(super) async fn ask_request(
         return Err(invalid("model: must not be blank"));
     }
     Ok(ask)
+}
+
+/// Reads and checks feedback.
+pub(super) async fn feedback(
+    request: &HttpRequest,
+    body: Payload,
+    quotas: Quotas,
+) -> Result<Feedback, ApiError> {
+    json(request, body, quotas.body_bytes).await
+}
+
+async fn json<T: DeserializeOwned>(
+    request: &HttpRequest,
+    body: Payload,
+    limit: usize,
+) -> Result<T, ApiError> {
+    if !is_json(request) {
+        return Err(ApiError::new(ProblemCode::UnsupportedMediaType));
+    }
+    let bytes = tokio::time::timeout(ARRIVAL, collect(request, body, limit))
+        .await
+        .unwrap_or_else(|_elapsed| Err(invalid("the body did not arrive in time")))?;
+    read(&bytes).map_err(invalid)
 }
 
 /// One JSON object and nothing after it, or what is wrong.

@@ -7,6 +7,7 @@ mod once;
 mod open;
 mod origin;
 mod problem;
+mod query;
 mod stream;
 mod v1;
 
@@ -19,7 +20,7 @@ use crate::actors::House;
 pub(crate) mod fuzzed {
     /// Reads the position in a `Last-Event-ID`.
     pub(crate) fn last_seen(value: &[u8]) -> u64 {
-        super::v1::asks::events::last_seen(value)
+        super::v1::asks::events::last_seen(Some(value), None)
     }
 
     /// Reads a body as a question.
@@ -50,7 +51,16 @@ pub(crate) fn metrics_routes(config: &mut ServiceConfig) {
 /// Mounts every route. Each path answers other methods with a problem, and other paths with another.
 pub(crate) fn routes(config: &mut ServiceConfig) {
     config
-        .service(resource("/v1/conversations").route(web::post().to(v1::conversations::create::handle)))
+        .service(
+            resource("/v1/conversations")
+                .route(web::get().to(v1::conversations::list::handle))
+                .route(web::post().to(v1::conversations::create::handle)),
+        )
+        .service(
+            resource("/v1/conversations/{conversation_id}")
+                .route(web::get().to(v1::conversations::state::handle))
+                .route(web::delete().to(v1::conversations::forget::handle)),
+        )
         .service(
             resource("/v1/conversations/{conversation_id}/asks")
                 .route(web::post().to(v1::asks::create::handle)),
@@ -58,6 +68,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(resource("/v1/asks/{ticket}/events").route(web::get().to(v1::asks::events::handle)))
         .service(resource("/v1/asks/{ticket}").route(web::get().to(v1::asks::state::handle)))
         .service(resource("/v1/asks/{ticket}/cancel").route(web::post().to(v1::asks::cancel::handle)))
+        .service(resource("/v1/asks/{ticket}/feedback").route(web::post().to(v1::asks::feedback::handle)))
         .service(resource("/health").route(web::get().to(open::health)))
         .service(resource("/health/live").route(web::get().to(open::live)))
         .service(resource("/health/ready").route(web::get().to(open::ready)))

@@ -56,11 +56,14 @@ pub(super) async fn not_found() -> Result<HttpResponse, ApiError> {
 /// A path that is there, by another method.
 pub(super) async fn method_not_allowed(request: HttpRequest) -> HttpResponse {
     use actix_web::ResponseError as _;
-    let posts = request.match_pattern().is_some_and(|path| {
-        path == "/v1/conversations" || path.ends_with("/asks") || path.ends_with("/cancel")
-    });
+    let path = request.match_pattern().unwrap_or_default();
+    let allowed = match path.rsplit('/').next().unwrap_or_default() {
+        "conversations" => "GET, POST",
+        "{conversation_id}" => "GET, DELETE",
+        "asks" | "cancel" | "feedback" => "POST",
+        _ => "GET",
+    };
     let mut response = ApiError::new(ProblemCode::MethodNotAllowed).error_response();
-    let allowed = header::HeaderValue::from_static(if posts { "POST" } else { "GET" });
-    response.headers_mut().insert(header::ALLOW, allowed);
+    response.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static(allowed));
     response
 }

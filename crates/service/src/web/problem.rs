@@ -34,6 +34,11 @@ impl ApiError {
         }
     }
 
+    /// The caller has done something too often.
+    pub(super) fn too_many(detail: &str) -> Self {
+        Self::with_detail(ProblemCode::TooManyRequests, detail).and_try_again()
+    }
+
     fn and_try_again(mut self) -> Self {
         self.retry_after_s = Some(TRY_AGAIN_S);
         self

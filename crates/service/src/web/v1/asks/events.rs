@@ -3,8 +3,10 @@
 use actix_web::http::header;
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
+use ask_core::ticket::position;
 
 use super::own_ticket;
+use crate::web::query::Parameters;
 use crate::web::stream::frames;
 use crate::web::{ApiError, State};
 
@@ -17,7 +19,9 @@ pub(in crate::web) async fn handle(
 ) -> Result<HttpResponse, ApiError> {
     let ticket = own_ticket(&state, &request, &path).await?;
     let (latest, done) = ticket.progress();
-    let seen = request.headers().get(LAST_EVENT_ID).map_or(0, |value| last_seen(value.as_bytes()));
+    let after = Parameters::of(&request)?;
+    let header = request.headers().get(LAST_EVENT_ID).map(header::HeaderValue::as_bytes);
+    let seen = last_seen(header, after.get("after")?);
     if done && seen >= latest {
         // A browser's EventSource stops for good at this answer, and at no other that means "no more".
         return Ok(HttpResponse::NoContent().insert_header((header::CACHE_CONTROL, "no-cache")).finish());
@@ -33,9 +37,7 @@ pub(in crate::web) async fn handle(
         .streaming(body))
 }
 
-/// The last `seq` that the client has seen; 0 for anything that is no plain number.
-pub(in crate::web) fn last_seen(value: &[u8]) -> u64 {
-    let digits = value.iter().all(u8::is_ascii_digit);
-    let text = std::str::from_utf8(value).unwrap_or_default();
-    if digits { text.parse().unwrap_or(0) } else { 0 }
+/// The last `seq` that the client has seen.
+pub(in crate::web) fn last_seen(header: Option<&[u8]>, after: Option<&str>) -> u64 {
+    position(header.and_then(|value| std::str::from_utf8(value).ok()), after)
 }

@@ -1,4 +1,4 @@
-//! `GET /v1/asks/{ticket}`: where an ask stands, for clients without Server-Sent Events.
+//! `GET /v1/asks/{ticket}`: where an ask stands, for clients without Server-Sent Events; at once, or at its end.
 
 use actix_web::http::header;
 use actix_web::web::{Data, Path};
@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::own_ticket;
+use crate::web::query::Parameters;
 use crate::web::{ApiError, State};
 
 /// `AskState` of the contract, with the events as they stand in the log.
@@ -28,6 +29,10 @@ pub(in crate::web) async fn handle(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let ticket = own_ticket(&state, &request, &path).await?;
+    let wait = Parameters::of(&request)?.wait()?;
+    if !wait.is_zero() {
+        ticket.ended(wait).await;
+    }
     let stands = ticket.snapshot();
     let body = Body {
         ticket: &path,
