@@ -382,12 +382,14 @@ pub(crate) fn ticket_in(answer: &Answer) -> Result<Ticket, Failure> {
 
 /// An identifier of the same form that was never given out.
 pub(crate) fn unknown_like(id: &str) -> String {
-    let swapped = |c: char| match c {
-        '0'..='8' | 'a'..='e' | 'A'..='E' => char::from_u32(u32::from(c) + 1).unwrap_or(c),
-        '9' => '0',
-        'f' => 'a',
-        'F' => 'A',
-        other => other,
+    // Each character gives way to another one of this identifier, so that the form stays whatever its alphabet is.
+    let mut alphabet: Vec<char> =
+        id.split_once('_').map_or(id, |(_, own)| own).chars().filter(char::is_ascii_alphanumeric).collect();
+    alphabet.sort_unstable();
+    alphabet.dedup();
+    let swapped = |c: char| match alphabet.iter().position(|known| *known == c) {
+        Some(at) => alphabet.get(at + 1).or(alphabet.first()).copied().unwrap_or(c),
+        None => c,
     };
     let mut count = 0;
     let mut reversed: Vec<char> = id
@@ -401,4 +403,26 @@ pub(crate) fn unknown_like(id: &str) -> String {
         .collect();
     reversed.reverse();
     reversed.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unknown_like;
+
+    #[test]
+    fn an_identifier_that_never_was_keeps_its_form_and_is_another() {
+        for id in [
+            "c_2qkqcck76vtkpcld3fpvfavfzjvq5ua52brp2c6qtozzomnz",
+            "t_zyxwvutszyxwvuts",
+            "b3f1c2d4-1111-4abc-8def-ffffffffffff",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        ] {
+            let other = unknown_like(id);
+            assert!(other != id && other.len() == id.len(), "{id} {other}");
+            let own = id.split_once('_').map_or(id, |(_, own)| own);
+            assert!(other.starts_with("c_") == id.starts_with("c_"), "{other}");
+            let rest = other.split_once('_').map_or(other.as_str(), |(_, own)| own);
+            assert!(rest.chars().all(|c| own.contains(c)), "{id} {other}");
+        }
+    }
 }
