@@ -64,8 +64,9 @@ lint: ## format and lints, as errors
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 
-schemas: ## write ask.openapi.json and events.schema.json from the types
+schemas: ## write ask.openapi.json, events.schema.json and the settings' tables from the code
 	@$(CARGO) run --quiet -p ask-contract --example write_schemas
+	@$(CARGO) run --quiet -p ask-service --example write_settings
 
 doctor: ## what is missing on this machine, each with its fix
 	@scripts/doctor.sh

@@ -1,10 +1,11 @@
 //! The ask service's command: reads settings, serves, and is gone within two seconds of a signal.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use ask_service::settings::{Settings, environment};
+use ask_service::settings::{Settings, environment, table};
 use ask_service::{begin_logging, probe, run_until_signal, silence_panics, start};
 use clap::Parser;
 
@@ -18,10 +19,19 @@ struct Options {
     /// Ask the service that listens at the configured address whether it is alive, and end with 0 if it is.
     #[arg(long)]
     probe: bool,
+    /// Say what settings there are: each with its default, unit and meaning, as tables in Markdown.
+    #[arg(long)]
+    settings: bool,
 }
 
 fn main() -> ExitCode {
-    match serve(&Options::parse()) {
+    let options = Options::parse();
+    let done = if options.settings {
+        std::io::stdout().write_all(table::markdown().as_bytes()).map_err(Into::into)
+    } else {
+        serve(&options)
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => {
             complain(&err);

@@ -3,8 +3,9 @@
 mod observe;
 mod read;
 mod servers;
+pub mod table;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use ask_agent::adapter::ConfiguredServer;
 use ask_agent::{Ceilings, GroundingLimits};
 use ask_auth::Policy;
 use ask_contract::Effort;
-use ask_llm::{BaseUrl, Endpoint, Protocol, Secret};
+use ask_llm::{BaseUrl, Endpoint, MaxTokensField, Protocol, Secret};
 
 pub use observe::{Observing, Sampler, TraceExport};
 pub use read::{SettingError, Source};
@@ -113,41 +114,41 @@ impl Settings {
     pub fn read(source: &Source) -> Result<Self, SettingError> {
         const ANY: u64 = u64::MAX;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let host: IpAddr = source.parsed("DAS_ASK_HOST", IpAddr::V4(Ipv4Addr::LOCALHOST))?;
-        let port: u16 = source.parsed("DAS_ASK_PORT", 8091)?;
-        let mount = source.text("DAS_ASK_PATH", "/ask");
+        let host: IpAddr = source.parsed("DAS_ASK_HOST")?;
+        let port: u16 = source.parsed("DAS_ASK_PORT")?;
+        let mount = source.text("DAS_ASK_PATH");
         if !mount.starts_with('/') || mount.contains(char::is_whitespace) {
             return Err(invalid("DAS_ASK_PATH", "must begin with / and hold no blank"));
         }
         Ok(Self {
             listen: SocketAddr::new(host, port),
             mount,
-            workers: source.size("DAS_ASK_WORKERS", cores, 1..=1024)?,
-            arbiters: source.size("DAS_ASK_ARBITERS", cores, 1..=1024)?,
+            workers: source.size_or("DAS_ASK_WORKERS", cores, 1..=1024)?,
+            arbiters: source.size_or("DAS_ASK_ARBITERS", cores, 1..=1024)?,
             policy: policy(source)?,
             retention: Retention {
-                ttl: source.seconds("DAS_ASK_TTL_S", 900, 1..=604_800)?,
-                max_events: source.size("DAS_ASK_MAX_EVENTS", 1000, 1..=1_000_000)?,
-                keep_alive: source.seconds("DAS_ASK_KEEP_ALIVE_S", 15, 1..=3600)?,
-                max_stream_age: Some(source.seconds("DAS_ASK_MAX_STREAM_AGE_S", 0, 0..=86_400)?)
+                ttl: source.seconds("DAS_ASK_TTL_S", 1..=604_800)?,
+                max_events: source.size("DAS_ASK_MAX_EVENTS", 1..=1_000_000)?,
+                keep_alive: source.seconds("DAS_ASK_KEEP_ALIVE_S", 1..=3600)?,
+                max_stream_age: Some(source.seconds("DAS_ASK_MAX_STREAM_AGE_S", 0..=86_400)?)
                     .filter(|age| !age.is_zero()),
             },
             quotas: Quotas {
-                body_bytes: source.size("DAS_ASK_MAX_BODY_BYTES", 64 * 1024, 256..=16 * 1024 * 1024)?,
-                question_chars: source.size("DAS_ASK_MAX_QUESTION_CHARS", 8000, 1..=1_000_000)?,
-                conversations: source.size("DAS_ASK_MAX_CONVERSATIONS", 1000, 1..=ANY)?,
-                turns: u32::try_from(source.number("DAS_ASK_MAX_TURNS", 200, 1..=ANY)?).unwrap_or(u32::MAX),
-                tickets: source.size("DAS_ASK_MAX_TICKETS", 10_000, 1..=ANY)?,
-                running: source.size("DAS_ASK_MAX_RUNNING", 64, 1..=ANY)?,
-                running_total: source.size("DAS_ASK_MAX_RUNNING_TOTAL", 1024, 1..=ANY)?,
-                connections: source.size("DAS_ASK_MAX_CONNECTIONS", 25_000, 1..=ANY)?,
-                rate_asks: source.number("DAS_ASK_RATE_ASKS", 600, 1..=ANY)?,
-                rate_window: source.seconds("DAS_ASK_RATE_WINDOW_S", 60, 1..=86_400)?,
+                body_bytes: source.size("DAS_ASK_MAX_BODY_BYTES", 256..=16 * 1024 * 1024)?,
+                question_chars: source.size("DAS_ASK_MAX_QUESTION_CHARS", 1..=1_000_000)?,
+                conversations: source.size("DAS_ASK_MAX_CONVERSATIONS", 1..=ANY)?,
+                turns: u32::try_from(source.number("DAS_ASK_MAX_TURNS", 1..=ANY)?).unwrap_or(u32::MAX),
+                tickets: source.size("DAS_ASK_MAX_TICKETS", 1..=ANY)?,
+                running: source.size("DAS_ASK_MAX_RUNNING", 1..=ANY)?,
+                running_total: source.size("DAS_ASK_MAX_RUNNING_TOTAL", 1..=ANY)?,
+                connections: source.size("DAS_ASK_MAX_CONNECTIONS", 1..=ANY)?,
+                rate_asks: source.number("DAS_ASK_RATE_ASKS", 1..=ANY)?,
+                rate_window: source.seconds("DAS_ASK_RATE_WINDOW_S", 1..=86_400)?,
             },
             runs: run_settings(source)?,
             id_key: source.secret("DAS_ASK_ID_KEY")?.map(Secret::new),
             pseudonym_key: source.secret("DAS_ASK_PSEUDONYM_KEY")?.map(Secret::new),
-            log: source.parsed("DAS_ASK_LOG", tracing::Level::INFO)?,
+            log: source.parsed("DAS_ASK_LOG")?,
             observing: observe::observing(source)?,
         })
     }
@@ -200,8 +201,8 @@ fn env_lines(file: &str, text: &str) -> Result<Vec<(String, String)>, SettingErr
 
 fn policy(source: &Source) -> Result<Policy, SettingError> {
     let issuer = source.needed("DAS_ENTRA_ISSUER", "the issuer whose tokens are taken")?;
-    let audience = source.text("DAS_AGENT_AUDIENCE", "api://data-agent-service");
-    let scope = source.text("DAS_REQUIRED_SCOPE", "access_as_user");
+    let audience = source.text("DAS_AGENT_AUDIENCE");
+    let scope = source.text("DAS_REQUIRED_SCOPE");
     let mut policy = Policy::new(issuer, audience, scope);
     if let Some(url) = source.get("DAS_ENTRA_JWKS_URL") {
         policy = policy.with_jwks_url(url);
@@ -227,30 +228,30 @@ fn policy(source: &Source) -> Result<Policy, SettingError> {
 }
 
 fn run_settings(source: &Source) -> Result<RunSettings, SettingError> {
-    let tool_limit = source.seconds("DAS_ASK_TOOL_TIMEOUT_S", 60, 1..=3600)?;
-    let grounding = source.switch("DAS_ASK_GROUNDING", true)?.then(GroundingLimits::default);
+    let tool_limit = source.seconds("DAS_ASK_TOOL_TIMEOUT_S", 1..=3600)?;
+    let grounding = source.switch("DAS_ASK_GROUNDING")?.then(GroundingLimits::default);
     Ok(RunSettings {
         endpoint: endpoint(source)?,
         model: source.needed("DAS_MODEL", "the model that is asked")?,
-        effort: source.parsed("DAS_EFFORT", Effort::High)?,
+        effort: source.parsed("DAS_EFFORT")?,
         servers: tool_servers(source, tool_limit)?,
         grounding,
         ceilings: Ceilings {
-            model_turns: u32::try_from(source.number("DAS_MAX_STEPS", 16, 1..=10_000)?).unwrap_or(u32::MAX),
-            total: source.seconds("DAS_ASK_RUN_TIMEOUT_S", 300, 1..=86_400)?,
+            model_turns: u32::try_from(source.number("DAS_MAX_STEPS", 1..=10_000)?).unwrap_or(u32::MAX),
+            total: source.seconds("DAS_ASK_RUN_TIMEOUT_S", 1..=86_400)?,
         },
     })
 }
 
 fn endpoint(source: &Source) -> Result<Endpoint, SettingError> {
-    let protocol = match source.text("DAS_LLM_PROTOCOL", "anthropic").as_str() {
+    let protocol = match source.text("DAS_LLM_PROTOCOL").as_str() {
         "anthropic" => Protocol::Anthropic,
         "openai" => Protocol::OpenAi,
         other => {
             return Err(invalid("DAS_LLM_PROTOCOL", format!("{other:?} is neither anthropic nor openai")));
         }
     };
-    let base = source.text(
+    let base = source.text_or(
         "DAS_LLM_BASE_URL",
         match protocol {
             Protocol::Anthropic => "https://api.anthropic.com",
@@ -271,8 +272,18 @@ fn endpoint(source: &Source) -> Result<Endpoint, SettingError> {
         });
     }
     endpoint.max_tokens =
-        u32::try_from(source.number("DAS_LLM_MAX_TOKENS", 16_000, 1..=1_000_000)?).unwrap_or(u32::MAX);
-    endpoint.accept_degraded = source.switch("DAS_LLM_ACCEPT_DEGRADED", false)?;
+        u32::try_from(source.number("DAS_LLM_MAX_TOKENS", 1..=1_000_000)?).unwrap_or(u32::MAX);
+    endpoint.max_tokens_field = match source.text("DAS_LLM_MAX_TOKENS_FIELD").as_str() {
+        "max_completion_tokens" => MaxTokensField::MaxCompletionTokens,
+        "max_tokens" => MaxTokensField::MaxTokens,
+        other => {
+            return Err(invalid(
+                "DAS_LLM_MAX_TOKENS_FIELD",
+                format!("{other:?} is neither max_completion_tokens nor max_tokens"),
+            ));
+        }
+    };
+    endpoint.accept_degraded = source.switch("DAS_LLM_ACCEPT_DEGRADED")?;
     if !endpoint.accept_degraded && !protocol.lacks().is_empty() {
         let lacks: Vec<&str> = protocol.lacks().iter().map(|lack| lack.name()).collect();
         let reason = format!(
@@ -283,9 +294,9 @@ fn endpoint(source: &Source) -> Result<Endpoint, SettingError> {
         return Err(invalid("DAS_LLM_ACCEPT_DEGRADED", reason));
     }
     endpoint.caller_key = source.secret("DAS_LLM_CALLER_KEY_SECRET")?.map(Secret::new);
-    endpoint.limits.first_byte = source.seconds("DAS_LLM_FIRST_BYTE_S", 60, 1..=3600)?;
-    endpoint.limits.idle = source.seconds("DAS_LLM_IDLE_S", 60, 1..=3600)?;
-    endpoint.limits.total = source.seconds("DAS_LLM_TURN_S", 180, 1..=3600)?;
+    endpoint.limits.first_byte = source.seconds("DAS_LLM_FIRST_BYTE_S", 1..=3600)?;
+    endpoint.limits.idle = source.seconds("DAS_LLM_IDLE_S", 1..=3600)?;
+    endpoint.limits.total = source.seconds("DAS_LLM_TURN_S", 1..=3600)?;
     Ok(endpoint)
 }
 
@@ -341,6 +352,7 @@ mod tests {
             ("DAS_LLM_PROTOCOL", "grpc"),
             ("DAS_LLM_BASE_URL", "nowhere"),
             ("DAS_LLM_MAX_TOKENS", "0"),
+            ("DAS_LLM_MAX_TOKENS_FIELD", "max_output_tokens"),
             ("DAS_LLM_ACCEPT_DEGRADED", "perhaps"),
             ("DAS_EFFORT", "extreme"),
             ("DAS_MAX_STEPS", "0"),
@@ -366,6 +378,13 @@ mod tests {
         let err = with(&[("DAS_LLM_PROTOCOL", "openai")]).unwrap_err().to_string();
         assert!(err.starts_with("DAS_LLM_ACCEPT_DEGRADED"), "{err}");
         assert!(with(&[("DAS_LLM_PROTOCOL", "openai"), ("DAS_LLM_ACCEPT_DEGRADED", "true")]).is_ok());
+    }
+
+    #[test]
+    fn a_server_that_knows_only_the_former_name_of_the_output_limit_is_given_it() {
+        let field = |more: &[(&str, &str)]| with(more).unwrap().runs.endpoint.max_tokens_field;
+        assert_eq!(field(&[]), MaxTokensField::MaxCompletionTokens);
+        assert_eq!(field(&[("DAS_LLM_MAX_TOKENS_FIELD", "max_tokens")]), MaxTokensField::MaxTokens);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Where metrics are served and traces go: off unless set, and OpenTelemetry's own variables for what has one.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use ask_llm::Secret;
 
@@ -30,22 +30,22 @@ pub struct TraceExport {
 }
 
 pub(super) fn observing(source: &Source) -> Result<Observing, SettingError> {
-    let host: IpAddr = source.parsed("DAS_ASK_METRICS_HOST", IpAddr::V4(Ipv4Addr::LOCALHOST))?;
+    let host: IpAddr = source.parsed("DAS_ASK_METRICS_HOST")?;
     let metrics = match source.get("DAS_ASK_METRICS_PORT") {
         None => None,
-        Some(_) => Some(SocketAddr::new(host, source.parsed("DAS_ASK_METRICS_PORT", 0)?)),
+        Some(_) => Some(SocketAddr::new(host, source.parsed("DAS_ASK_METRICS_PORT")?)),
     };
     Ok(Observing { metrics, traces: traces(source)?, sampler: sampler(source)? })
 }
 
 fn sampler(source: &Source) -> Result<Sampler, SettingError> {
     const ARG: &str = "OTEL_TRACES_SAMPLER_ARG";
-    let name = source.text("OTEL_TRACES_SAMPLER", "parentbased_always_on");
+    let name = source.text("OTEL_TRACES_SAMPLER");
     let sampler: Sampler = name.parse().map_err(|err| invalid("OTEL_TRACES_SAMPLER", err))?;
     if !name.ends_with("traceidratio") {
         return Ok(sampler);
     }
-    let ratio: f64 = source.parsed(ARG, 1.0)?;
+    let ratio: f64 = source.parsed(ARG)?;
     if (0.0..=1.0).contains(&ratio) {
         Ok(sampler.with_ratio(ratio))
     } else {
@@ -56,7 +56,7 @@ fn sampler(source: &Source) -> Result<Sampler, SettingError> {
 fn traces(source: &Source) -> Result<Option<TraceExport>, SettingError> {
     const BASE: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
     const TRACES: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
-    if source.switch("OTEL_SDK_DISABLED", false)? {
+    if source.switch("OTEL_SDK_DISABLED")? {
         return Ok(None);
     }
     let (name, url) = match (source.get(TRACES), source.get(BASE)) {
@@ -72,7 +72,7 @@ fn traces(source: &Source) -> Result<Option<TraceExport>, SettingError> {
         let reason = "traces are sent over HTTP; use the collector's HTTP port, by default 4318";
         return Err(invalid("OTEL_EXPORTER_OTLP_PROTOCOL", reason));
     }
-    let service_name = source.text("OTEL_SERVICE_NAME", "ask-service");
+    let service_name = source.text("OTEL_SERVICE_NAME");
     Ok(Some(TraceExport { url, headers: headers(source)?, service_name }))
 }
 

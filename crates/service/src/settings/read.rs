@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::table::default_of;
+
 /// A setting that stops the start.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
@@ -58,7 +60,13 @@ impl Source {
         self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    pub(super) fn text(&self, name: &'static str, default: &str) -> String {
+    /// The value of a setting, else its default in the table.
+    pub(super) fn text(&self, name: &'static str) -> String {
+        self.text_or(name, default_of(name))
+    }
+
+    /// The value of a setting whose default follows from something else.
+    pub(super) fn text_or(&self, name: &'static str, default: &str) -> String {
         self.get(name).unwrap_or(default).to_owned()
     }
 
@@ -66,56 +74,42 @@ impl Source {
         self.get(name).map(str::to_owned).ok_or(SettingError::Missing { name, need })
     }
 
-    pub(super) fn parsed<T: FromStr<Err: Display>>(
-        &self,
-        name: &'static str,
-        default: T,
-    ) -> Result<T, SettingError> {
-        match self.get(name) {
-            None => Ok(default),
-            Some(text) => text.parse().map_err(|err: T::Err| invalid(name, format!("{text:?}: {err}"))),
-        }
+    pub(super) fn parsed<T: FromStr<Err: Display>>(&self, name: &'static str) -> Result<T, SettingError> {
+        let text = self.text(name);
+        text.parse().map_err(|err: T::Err| invalid(name, format!("{text:?}: {err}")))
     }
 
-    pub(super) fn number(
-        &self,
-        name: &'static str,
-        default: u64,
-        range: RangeInclusive<u64>,
-    ) -> Result<u64, SettingError> {
-        let number = self.parsed(name, default)?;
-        if range.contains(&number) {
-            Ok(number)
-        } else {
-            Err(invalid(name, format!("{number} is not within {} to {}", range.start(), range.end())))
-        }
+    pub(super) fn number(&self, name: &'static str, range: RangeInclusive<u64>) -> Result<u64, SettingError> {
+        within(name, self.parsed(name)?, &range)
     }
 
-    pub(super) fn size(
+    /// A number whose default follows from something else.
+    pub(super) fn size_or(
         &self,
         name: &'static str,
         default: usize,
         range: RangeInclusive<u64>,
     ) -> Result<usize, SettingError> {
-        let number = self.number(name, u64::try_from(default).unwrap_or(u64::MAX), range)?;
-        usize::try_from(number).map_err(|err| invalid(name, err))
+        if self.get(name).is_some() { self.size(name, range) } else { Ok(default) }
+    }
+
+    pub(super) fn size(&self, name: &'static str, range: RangeInclusive<u64>) -> Result<usize, SettingError> {
+        usize::try_from(self.number(name, range)?).map_err(|err| invalid(name, err))
     }
 
     pub(super) fn seconds(
         &self,
         name: &'static str,
-        default: u64,
         range: RangeInclusive<u64>,
     ) -> Result<Duration, SettingError> {
-        self.number(name, default, range).map(Duration::from_secs)
+        self.number(name, range).map(Duration::from_secs)
     }
 
-    pub(super) fn switch(&self, name: &'static str, default: bool) -> Result<bool, SettingError> {
-        match self.get(name).map(str::to_ascii_lowercase).as_deref() {
-            None => Ok(default),
-            Some("true" | "1" | "yes" | "on") => Ok(true),
-            Some("false" | "0" | "no" | "off") => Ok(false),
-            Some(_) => Err(invalid(name, "must be true or false")),
+    pub(super) fn switch(&self, name: &'static str) -> Result<bool, SettingError> {
+        match self.text(name).to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" => Ok(true),
+            "false" | "0" | "no" | "off" => Ok(false),
+            _ => Err(invalid(name, "must be true or false")),
         }
     }
 
@@ -131,6 +125,14 @@ impl Source {
             Ok(text) => Ok(Some(text.trim().to_owned())),
             Err(source) => Err(SettingError::File { name, source }),
         }
+    }
+}
+
+fn within(name: &'static str, number: u64, range: &RangeInclusive<u64>) -> Result<u64, SettingError> {
+    if range.contains(&number) {
+        Ok(number)
+    } else {
+        Err(invalid(name, format!("{number} is not within {} to {}", range.start(), range.end())))
     }
 }
 

@@ -96,15 +96,12 @@ fn behind_gateway(source: &Source) -> Result<Vec<ConfiguredServer>, SettingError
     let base = source
         .needed("DAS_APIM_BASE", "the gateway of the tool servers (or DAS_MCP_SERVERS, a list of them)")?;
     let base = base.trim_end_matches('/');
-    let path = |name: &'static str, default: &str| {
-        let path = source.text(name, default);
+    let path = |name: &'static str| {
+        let path = source.text(name);
         if path.starts_with('/') { Ok(path) } else { Err(invalid(name, "must begin with /")) }
     };
-    let mut warehouse = ServerConfig::new(
-        "warehouse",
-        format!("{base}{}", path("DAS_WAREHOUSE_MCP_PATH", "/warehouse/mcp")?),
-    );
-    let mut catalog = ServerConfig::new("catalog", format!("{base}{}", path("DAS_OM_MCP_PATH", "/om/mcp")?));
+    let mut warehouse = ServerConfig::new("warehouse", format!("{base}{}", path("DAS_WAREHOUSE_MCP_PATH")?));
+    let mut catalog = ServerConfig::new("catalog", format!("{base}{}", path("DAS_OM_MCP_PATH")?));
     if let Some(key) = source.secret("DAS_OM_SUBSCRIPTION_KEY")? {
         catalog.headers.push(("Ocp-Apim-Subscription-Key".to_owned(), Secret::new(key)));
     }
