@@ -23,7 +23,7 @@ PROFILE := $(or $(ASK_PROFILE),release)
 FLAGS := $(if $(filter debug,$(PROFILE)),,--release)
 PROGRAMS := $(TARGET)/$(PROFILE)
 
-.PHONY: help ask ask-serve conformance-ask conformance-executor gateway-streams interop torture fuzz test lint doctor schemas build
+.PHONY: help ask ask-serve conformance-ask conformance-executor gateway-streams interop torture smoke fuzz test lint doctor schemas build
 
 help: ## what can be typed
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -53,6 +53,9 @@ interop: build ## each wire against software of others: ARGS="identity clients" 
 
 torture: build ## what must hold when things go wrong: ARGS="lossless cancel", ARGS=--long
 	@scripts/torture.py $(ARGS)
+
+smoke: build ## a model server of your own: ASK_SMOKE_BASE_URL=... ASK_SMOKE_MODEL=...
+	@scripts/smoke.py
 
 fuzz: ## every reader of what strangers send, a minute each (SECONDS_EACH=60); needs cargo-fuzz
 	@scripts/fuzz.sh
