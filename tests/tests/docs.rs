@@ -76,8 +76,9 @@ fn number(text: &str) -> Option<u64> {
 }
 
 #[test]
-fn defaults_in_the_tables_are_those_of_the_code() {
-    let code = settings_code();
+fn the_executors_defaults_in_the_table_are_those_of_the_code() {
+    // The service's tables are made from its code, which a test of its own holds them to.
+    let code = read("crates/executor/src/settings.rs");
     let page = read("docs/operations.md");
     let mut compared = 0;
     for row in page.lines().filter(|line| line.starts_with("| `DAS_")) {
@@ -92,7 +93,7 @@ fn defaults_in_the_tables_are_those_of_the_code() {
             compared += 1;
         }
     }
-    assert!(compared > 20, "only {compared} defaults were compared");
+    assert!(compared >= 4, "only {compared} defaults were compared");
 }
 
 #[test]
