@@ -302,9 +302,18 @@ pub struct ResultTable {
     /// Column names, in order.
     pub columns: Vec<String>,
     /// One list of cells a row, in the columns' order.
+    #[schemars(schema_with = "rows")]
     pub rows: Vec<Vec<Value>>,
     /// Whether rows were left out.
     pub truncated: bool,
+}
+
+/// Rows of any cells, said without the bare `true` that some generators of clients do not read as a schema.
+fn rows(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "type": "array",
+        "items": {"type": "array", "items": {"description": "A cell: any JSON value, null where there is none."}},
+    })
 }
 
 /// The one salient figure.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::schema::{event_schemas, generator};
+use crate::schema::{event_schemas, generator, with_plain_enums};
 use crate::{
     AskRequest, AskState, CONTRACT_VERSION, CancelReceipt, Conversation, ConversationPage, ConversationState,
     Feedback, FeedbackReceipt, Health, PROBLEM_MEDIA_TYPE, Problem, ProblemCode, Ticket,
@@ -13,7 +13,7 @@ const SCHEMAS: &str = "#/components/schemas/";
 /// The OpenAPI 3.1 document of the contract. Every path in it is served, and every served path is in it but the probes below
 /// `/health/`, which are an operator's and no client's.
 pub fn openapi() -> Value {
-    json!({
+    with_plain_enums(json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Ask service",
@@ -29,7 +29,7 @@ pub fn openapi() -> Value {
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
             "schemas": schemas(),
         },
-    })
+    }))
 }
 
 fn schemas() -> Map<String, Value> {
@@ -54,9 +54,13 @@ fn schemas() -> Map<String, Value> {
         json!({"description": "One event of a ticket's stream.", "oneOf": one_of}),
     );
     if let Some(properties) = schemas.get_mut("AskState").and_then(|state| state.get_mut("properties")) {
-        for member in ["terminal", "done"] {
+        let endings = ["answer", "abstention", "refusal", "error"];
+        for (member, types) in [("terminal", &endings[..]), ("done", &["done"][..])] {
             if let Some(slot) = properties.get_mut(member) {
-                *slot = json!({"anyOf": [{"$ref": format!("{SCHEMAS}Event")}, {"type": "null"}]});
+                let mut any: Vec<Value> =
+                    types.iter().map(|name| json!({"$ref": format!("{SCHEMAS}{name}")})).collect();
+                any.push(json!({"type": "null"}));
+                *slot = json!({"anyOf": any});
             }
         }
     }

@@ -11,14 +11,52 @@ use crate::EventType;
 /// Objects are open: a member that a reader does not know is a later addition, not an error.
 pub fn events_schema() -> Value {
     let (names, defs) = event_schemas("#/$defs/");
-    json!({
+    with_plain_enums(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:ask:contract:1:events",
         "title": "Ask event",
         "description": "One event of a ticket's stream: the `data` of one Server-Sent Event.",
         "oneOf": names.iter().map(|name| json!({"$ref": format!("#/$defs/{name}")})).collect::<Vec<_>>(),
         "$defs": defs,
-    })
+    }))
+}
+
+/// The schema with each choice between constants as one `enum`, what they mean told in its description: generators of clients
+/// make types of an `enum`, and few of them read a choice between constants.
+pub(crate) fn with_plain_enums(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(members) => {
+            if let Some((constants, told)) = members.get("oneOf").and_then(constants) {
+                members.remove("oneOf");
+                members.insert("type".to_owned(), Value::from("string"));
+                members.insert("enum".to_owned(), Value::from(constants));
+                let own = members.get("description").and_then(Value::as_str).unwrap_or_default();
+                let whole = format!("{own}\n\n{told}").trim().to_owned();
+                members.insert("description".to_owned(), Value::from(whole));
+            }
+            for member in members.values_mut() {
+                *member = with_plain_enums(member.take());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = with_plain_enums(item.take())),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    schema
+}
+
+/// The constants of a choice between nothing but constants, and a line for each that says what it means.
+fn constants(choice: &Value) -> Option<(Vec<String>, String)> {
+    let pairs: Vec<(&str, &str)> = choice
+        .as_array()?
+        .iter()
+        .map(|one| {
+            let meaning = one.get("description").and_then(Value::as_str).unwrap_or_default();
+            one.get("const").and_then(Value::as_str).map(|constant| (constant, meaning))
+        })
+        .collect::<Option<_>>()?;
+    let told: Vec<String> =
+        pairs.iter().map(|(constant, meaning)| format!("* `{constant}`: {meaning}")).collect();
+    Some((pairs.into_iter().map(|(constant, _)| constant.to_owned()).collect(), told.join("\n")))
 }
 
 /// The schema of each event type by name, and of whatever they refer to, with references below `root`.
