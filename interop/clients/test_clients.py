@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 from door import Door
-from page import blocks
+from rig.page import blocks
 from rig.process import ROOT, TARGET
 
 ANSWERED = "Which support team resolves tickets fastest?"

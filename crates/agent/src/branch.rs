@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::call::{EndedCall, PlannedCall, make_call};
 use crate::conclude::{CONCLUDE, read_conclusion};
-use crate::facts::{FactBook, sends_statement};
+use crate::facts::{FactBook, TABLE_ARGUMENTS, sends_statement};
 use crate::grounding::{GroundingLimits, ground, look_up_tables};
 use crate::ports::{Model, Report, Sink, Stopped, ToolFailure, ToolServerKind, ToolServers};
 use crate::prompt::{grounding_part, system};
@@ -304,7 +304,7 @@ impl<'w> Branch<'w> {
             (_, Some(sql)) => self.book.subject_of(sql),
             (ToolServerKind::Catalog, None) => text("query")
                 .or_else(|| text("fqn").map(|fqn| self.book.term_of(&fqn).unwrap_or(&fqn).to_owned())),
-            (ToolServerKind::Source, None) => text("table"),
+            (ToolServerKind::Source, None) => TABLE_ARGUMENTS.iter().find_map(|name| text(name)),
         };
         let named = text("source").filter(|_| server.kind() == ToolServerKind::Source);
         let source = named.or_else(|| statement.and_then(|sql| self.book.source_of(sql)));

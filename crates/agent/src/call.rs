@@ -64,7 +64,7 @@ pub(crate) async fn make_call(
     let watched = sink.watch().begin(Work::ToolCall { server: server.name(), kind, tool });
     let outcome = call_with_one_wait(server, tool, &planned.args, watched.traceparent()).await;
     let elapsed = began.elapsed();
-    let ended = read_outcome(kind, planned, outcome);
+    let ended = read_outcome(server, planned, outcome);
     watched.end(ended.fault.as_ref().map_or(Ended::Done, |(fault, _)| Ended::Failed(fault_word(*fault))));
     let reported = ended.structured.as_ref().and_then(|reply| reply.get("ms")).and_then(Value::as_u64);
     let step = Step {
@@ -104,20 +104,25 @@ async fn call_with_one_wait(
 }
 
 fn read_outcome(
-    kind: ToolServerKind,
+    server: &dyn ToolServer,
     planned: PlannedCall,
     outcome: Result<ToolReply, ToolFailure>,
 ) -> EndedCall {
+    let kind = server.kind();
     match outcome {
         Ok(reply) => {
             let structured = reply.structured.or_else(|| serde_json::from_str(&reply.text).ok());
-            let structured = structured.filter(Value::is_object);
+            let structured = structured.filter(Value::is_object).map(foreign::unwrapped);
             let text = result_text(structured.as_ref(), &reply.text);
             let fault = reply.is_error.then(|| {
                 let error = structured.as_ref().and_then(|answer| answer.get("error"));
                 let member = |name: &str| error.and_then(|error| error.get(name)).and_then(Value::as_str);
                 let said = member("message").unwrap_or(&text);
-                (classify(member("code"), None), first_line(said))
+                let fault = match member("code") {
+                    None if server.uncoded_is_mistake() => ToolFault::Invalid,
+                    code => classify(code, None),
+                };
+                (fault, first_line(said))
             });
             let records = match (kind, &fault) {
                 (ToolServerKind::Source, None) => foreign::records(structured.as_ref(), &reply.text),

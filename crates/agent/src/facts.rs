@@ -11,6 +11,9 @@ use crate::ports::ToolServerKind;
 /// Arguments by which tools take a statement.
 const STATEMENT_ARGUMENTS: [&str; 3] = ["sql", "statement", "query"];
 
+/// What tools and listings call a table's name, the one of our own executor first.
+pub(crate) const TABLE_ARGUMENTS: &[&str] = &["table", "table_name", "tableName", "name"];
+
 /// Words in a tag that make it a caveat.
 const CAUTIONS: [&str; 9] = [
     "deprecated",
@@ -81,6 +84,8 @@ impl FactBook {
                 if let Some(mut statement) = statement_that_ran(tool, args, reply) {
                     statement.result = statement.result.or_else(|| records.cloned());
                     self.facts.statements.push(statement);
+                } else if let (true, Some(records)) = (tool == "list_tables", records) {
+                    self.note_table_records(records);
                 } else if let Some(reply) = reply {
                     self.note_tables(reply);
                 }
@@ -167,6 +172,16 @@ impl FactBook {
         if !assets.is_empty() && entity.kind != EntityKind::Table {
             let is_metric = entity.kind == EntityKind::Metric;
             self.subjects.push(Subject { term: entity.term.clone(), is_metric, assets });
+        }
+    }
+
+    /// Tables of a listing that is rows: of the column that names them, else of the only one.
+    fn note_table_records(&mut self, records: &ResultTable) {
+        let named = |name: &&str| records.columns.iter().position(|column| column.eq_ignore_ascii_case(name));
+        let only = (records.columns.len() == 1).then_some(0);
+        let Some(at) = TABLE_ARGUMENTS.iter().find_map(named).or(only) else { return };
+        for name in records.rows.iter().filter_map(|row| row.get(at)).filter_map(Value::as_str) {
+            self.tables.entry(name.to_owned()).or_insert(None);
         }
     }
 

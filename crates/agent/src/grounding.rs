@@ -5,14 +5,14 @@
 use ask_contract::BranchId;
 use ask_core::outcome::{RefusedCall, ToolFault};
 use futures_util::future::try_join_all;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::call::{EndedCall, PlannedCall, make_call};
-use crate::facts::{FactBook, ends_in};
+use crate::facts::{FactBook, TABLE_ARGUMENTS, ends_in};
 use crate::ports::{Sink, Stopped, ToolServerKind};
 use crate::prompt::LookUp;
 use crate::terms::search_terms;
-use crate::toolbox::Toolbox;
+use crate::toolbox::{Known, Toolbox};
 
 /// How much is looked up, and how much of it is handed to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,27 +143,33 @@ fn discoveries(toolbox: &Toolbox) -> Vec<PlannedCall> {
     ["list_sources", "list_tables"]
         .into_iter()
         .flat_map(|tool| toolbox.having(ToolServerKind::Source, tool))
-        .map(|full_name| PlannedCall { full_name, args: Map::new(), subject: None, source: None })
+        .filter_map(|tool| {
+            let args = tool.arguments(&[])?;
+            Some(PlannedCall { full_name: tool.full_name, args, subject: None, source: None })
+        })
         .collect()
 }
 
 fn searches(toolbox: &Toolbox, words: &[String]) -> Vec<PlannedCall> {
     let tools = toolbox.having(ToolServerKind::Catalog, "search_metadata");
-    let search = |full_name: &String, term: &String| PlannedCall {
-        full_name: full_name.clone(),
-        args: members(&json!({"query": term})),
-        subject: Some(term.clone()),
-        source: None,
+    let search = |tool: &Known, term: &String| {
+        Some(PlannedCall {
+            full_name: tool.full_name.clone(),
+            args: tool.arguments(&[(&["query"], Some(term))])?,
+            subject: Some(term.clone()),
+            source: None,
+        })
     };
-    words.iter().flat_map(|term| tools.iter().map(move |tool| search(tool, term))).collect()
+    words.iter().flat_map(|term| tools.iter().filter_map(move |tool| search(tool, term))).collect()
 }
 
 /// The catalog's entries of tables, where they were not read yet.
 fn table_entries(toolbox: &Toolbox, book: &FactBook, tables: &[String]) -> Vec<PlannedCall> {
     let tools = toolbox.having(ToolServerKind::Catalog, "get_entity_details");
-    let read = |full_name: &String, table: &String| {
-        let args = members(&json!({"entityType": "table", "fqn": book.unread_table(table)?}));
-        Some(PlannedCall { full_name: full_name.clone(), args, subject: Some(table.clone()), source: None })
+    let read = |tool: &Known, table: &String| {
+        let args = entity_arguments(tool, "table", &book.unread_table(table)?)?;
+        let full_name = tool.full_name.clone();
+        Some(PlannedCall { full_name, args, subject: Some(table.clone()), source: None })
     };
     tables.iter().flat_map(|table| tools.iter().filter_map(move |tool| read(tool, table))).collect()
 }
@@ -210,17 +216,19 @@ fn read_hit(value: &Value) -> Option<Hit> {
 }
 
 fn details(toolbox: &Toolbox, hits: &[Hit], max: usize) -> Vec<PlannedCall> {
-    let Some(full_name) = toolbox.having(ToolServerKind::Catalog, "get_entity_details").into_iter().next()
-    else {
+    let Some(tool) = toolbox.having(ToolServerKind::Catalog, "get_entity_details").into_iter().next() else {
         return Vec::new();
     };
-    let detail = |hit: &Hit| PlannedCall {
-        full_name: full_name.clone(),
-        args: members(&json!({"entityType": hit.entity_type, "fqn": hit.fqn})),
-        subject: Some(hit.term.clone()),
-        source: None,
+    let detail = |hit: &Hit| {
+        let args = entity_arguments(&tool, &hit.entity_type, &hit.fqn)?;
+        let full_name = tool.full_name.clone();
+        Some(PlannedCall { full_name, args, subject: Some(hit.term.clone()), source: None })
     };
-    hits.iter().take(max).map(detail).collect()
+    hits.iter().take(max).filter_map(detail).collect()
+}
+
+fn entity_arguments(tool: &Known, entity_type: &str, fqn: &str) -> Option<Map<String, Value>> {
+    tool.arguments(&[(&["fqn"], Some(fqn)), (&["entityType"], Some(entity_type))])
 }
 
 /// Tables that the catalog's entries are about; without a catalog, those whose names hold a word of the question first.
@@ -249,17 +257,18 @@ fn stem(word: &str) -> String {
     word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word).to_owned()
 }
 
+/// What tools that describe a table are called.
+const DESCRIBING: [&str; 2] = ["describe_table", "list_columns"];
+
 fn descriptions(toolbox: &Toolbox, book: &FactBook, tables: &[String]) -> Vec<PlannedCall> {
-    let tools = toolbox.having(ToolServerKind::Source, "describe_table");
-    let describe = |full_name: &String, table: &String| {
+    let tools: Vec<Known> =
+        DESCRIBING.iter().flat_map(|tool| toolbox.having(ToolServerKind::Source, tool)).collect();
+    let describe = |tool: &Known, table: &String| {
         let source = book.tables().get(table).cloned().flatten();
-        let mut args = members(&json!({"table": table}));
-        if let Some(source) = &source {
-            args.insert("source".to_owned(), json!(source));
-        }
-        PlannedCall { full_name: full_name.clone(), args, subject: Some(table.clone()), source }
+        let args = tool.arguments(&[(TABLE_ARGUMENTS, Some(table)), (&["source"], source.as_deref())])?;
+        Some(PlannedCall { full_name: tool.full_name.clone(), args, subject: Some(table.clone()), source })
     };
-    tables.iter().flat_map(|table| tools.iter().map(move |tool| describe(tool, table))).collect()
+    tables.iter().flat_map(|table| tools.iter().filter_map(move |tool| describe(tool, table))).collect()
 }
 
 /// What the model needs first comes first, since later look-ups may not fit.
@@ -268,11 +277,7 @@ fn priority(tool: &str) -> u8 {
         "list_sources" => 0,
         "list_tables" => 1,
         "get_entity_details" => 2,
-        "describe_table" => 3,
+        tool if DESCRIBING.contains(&tool) => 3,
         _ => 4,
     }
-}
-
-pub(crate) fn members(value: &Value) -> Map<String, Value> {
-    value.as_object().cloned().unwrap_or_default()
 }

@@ -84,6 +84,11 @@ pub trait ToolServer {
     /// Its tools.
     fn tools(&self) -> &[ToolDefinition];
 
+    /// Whether an error that it gives no code is the model's mistake, and not a refusal: so for a server that decides nothing.
+    fn uncoded_is_mistake(&self) -> bool {
+        false
+    }
+
     /// Calls a tool. A call that has begun is let finish on the server, also when the future is dropped.
     fn call(
         &self,

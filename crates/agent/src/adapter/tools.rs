@@ -22,6 +22,21 @@ pub struct ConfiguredServer {
     pub config: ServerConfig,
     /// What it is to a run.
     pub kind: ToolServerKind,
+    /// The tools that a run may use of it; all of them, if none are named.
+    pub tools: Option<Vec<String>>,
+    /// Whether its errors without a code are the model's mistakes, and not refusals.
+    pub uncoded_is_mistake: bool,
+}
+
+impl ConfiguredServer {
+    /// A server of which every tool may be used, and whose errors without a code are refusals.
+    pub const fn new(config: ServerConfig, kind: ToolServerKind) -> Self {
+        Self { config, kind, tools: None, uncoded_is_mistake: false }
+    }
+
+    fn offers(&self, tool: &str) -> bool {
+        self.tools.as_ref().is_none_or(|tools| tools.iter().any(|name| name == tool))
+    }
 }
 
 /// The configured tool servers as one caller reaches them. Dropped with the run, and the bearer with it.
@@ -62,9 +77,15 @@ impl McpServers {
         if !list.notes.is_empty() {
             tracing::warn!(server.name = %name, notes = list.notes.len(), first = ?list.notes.first().map(|note| note.kind), "a tool list was not taken as it is");
         }
+        for name in server.tools.iter().flatten() {
+            if !list.tools.iter().any(|tool| tool.name == *name) {
+                tracing::warn!(server.name = %server.config.name, tool.name = %name, "a configured tool is not there");
+            }
+        }
         let tools = list
             .tools
             .into_iter()
+            .filter(|tool| server.offers(&tool.name))
             .map(|tool| ToolDefinition {
                 name: tool.name,
                 description: tool.description.or(tool.title).unwrap_or_default(),
@@ -72,7 +93,13 @@ impl McpServers {
             })
             .collect();
         let session = Rc::new(session);
-        Ok(Box::new(Connected { kind: server.kind, tools, session, spawn: Rc::clone(&self.spawn) }))
+        Ok(Box::new(Connected {
+            kind: server.kind,
+            uncoded_is_mistake: server.uncoded_is_mistake,
+            tools,
+            session,
+            spawn: Rc::clone(&self.spawn),
+        }))
     }
 }
 
@@ -88,6 +115,7 @@ impl ToolServers for McpServers {
 
 struct Connected {
     kind: ToolServerKind,
+    uncoded_is_mistake: bool,
     tools: Vec<ToolDefinition>,
     session: Rc<Session>,
     spawn: Spawn,
@@ -104,6 +132,10 @@ impl ToolServer for Connected {
 
     fn tools(&self) -> &[ToolDefinition] {
         &self.tools
+    }
+
+    fn uncoded_is_mistake(&self) -> bool {
+        self.uncoded_is_mistake
     }
 
     /// The call is made on a task of its own: a cancelled run drops the wait and not the call, so that the server's audit

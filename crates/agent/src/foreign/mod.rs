@@ -12,6 +12,17 @@ use literal::Literal;
 /// The most words before the colon of a sentence that is taken for a failure.
 const WORDS_BEFORE_THE_COLON: usize = 4;
 
+/// An object that a server put as text under the one member `result`, as some frameworks wrap what a tool returns; any other
+/// answer as it is.
+pub(crate) fn unwrapped(structured: Value) -> Value {
+    let inner = structured
+        .as_object()
+        .filter(|members| members.len() == 1)
+        .and_then(|members| members.get("result")?.as_str())
+        .and_then(|text| serde_json::from_str::<Value>(text).ok());
+    inner.filter(Value::is_object).unwrap_or(structured)
+}
+
 /// The rows of an answer that is a list of records, each with the same fields in the same order: JSON, or what Python
 /// prints of it, as text or under the one member `result`.
 pub(crate) fn records(structured: Option<&Value>, text: &str) -> Option<ResultTable> {
@@ -99,6 +110,20 @@ mod tests {
             "",
         ] {
             assert_eq!(records(None, text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_object_in_a_text_is_the_answer_and_other_texts_are_not() {
+        let wrapped = json!({"result": "{\"columns\": [\"n\"], \"rows\": [[1]]}"});
+        assert_eq!(unwrapped(wrapped), json!({"columns": ["n"], "rows": [[1]]}));
+        for same in [
+            json!({"result": "[1]"}),
+            json!({"result": "text"}),
+            json!({"result": {"a": 1}}),
+            json!({"result": "{}", "b": 1}),
+        ] {
+            assert_eq!(unwrapped(same.clone()), same);
         }
     }
 

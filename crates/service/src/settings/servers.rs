@@ -21,6 +21,18 @@ struct ListedServer {
     headers: Map<String, Value>,
     #[serde(default)]
     forward_bearer: bool,
+    #[serde(default)]
+    tools: Option<Vec<String>>,
+    #[serde(default)]
+    errors_without_code: Uncoded,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Uncoded {
+    #[default]
+    Refusal,
+    Invalid,
 }
 
 #[derive(Deserialize)]
@@ -87,7 +99,14 @@ fn listed(text: &str) -> Result<Vec<ConfiguredServer>, SettingError> {
             Kind::Catalog => ToolServerKind::Catalog,
             Kind::Source => ToolServerKind::Source,
         };
-        servers.push(ConfiguredServer { config, kind });
+        if server.tools.as_ref().is_some_and(Vec::is_empty) {
+            return Err(invalid(NAME, format!("{:?} is left no tools", server.name)));
+        }
+        servers.push(ConfiguredServer {
+            tools: server.tools,
+            uncoded_is_mistake: matches!(server.errors_without_code, Uncoded::Invalid),
+            ..ConfiguredServer::new(config, kind)
+        });
     }
     Ok(servers)
 }
@@ -117,8 +136,8 @@ fn behind_gateway(source: &Source) -> Result<Vec<ConfiguredServer>, SettingError
         })?;
     }
     Ok(vec![
-        ConfiguredServer { config: warehouse, kind: ToolServerKind::Source },
-        ConfiguredServer { config: catalog, kind: ToolServerKind::Catalog },
+        ConfiguredServer::new(warehouse, ToolServerKind::Source),
+        ConfiguredServer::new(catalog, ToolServerKind::Catalog),
     ])
 }
 
@@ -141,6 +160,13 @@ mod tests {
         assert_eq!((listed[0].kind, listed[0].config.forward_bearer), (ToolServerKind::Source, false));
         assert_eq!((listed[1].kind, listed[1].config.forward_bearer), (ToolServerKind::Catalog, true));
         assert_eq!(listed[0].config.limits.call, Duration::from_secs(7));
+        assert_eq!((&listed[0].tools, listed[0].uncoded_is_mistake), (&None, false));
+        let foreign = r#"[{"name":"a","url":"http://h/","kind":"source","tools":["read_query"],"errors_without_code":"invalid"}]"#;
+        let listed = servers(foreign).unwrap();
+        assert_eq!(
+            (&listed[0].tools, listed[0].uncoded_is_mistake),
+            (&Some(vec!["read_query".to_owned()]), true)
+        );
     }
 
     #[test]
@@ -151,6 +177,8 @@ mod tests {
             (r#"[{"name":"a","url":"h","kind":"source"}]"#, "URL"),
             (r#"[{"name":"a b","url":"http://h/","kind":"source"}]"#, "name"),
             (r#"[{"name":"a","url":"http://h/","kind":"source","bearer":true}]"#, "bearer"),
+            (r#"[{"name":"a","url":"http://h/","kind":"source","tools":[]}]"#, "tools"),
+            (r#"[{"name":"a","url":"http://h/","kind":"source","errors_without_code":"none"}]"#, "none"),
             (r#"[{"name":"a","url":"http://h/","kind":"source","headers":{"Host":"x"}}]"#, "header"),
             (
                 r#"[{"name":"a","url":"http://h/","kind":"source"},{"name":"a","url":"http://h/","kind":"source"}]"#,

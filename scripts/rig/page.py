@@ -2,7 +2,7 @@
 
 import re
 
-from rig.process import ROOT
+from .process import ROOT
 
 BLOCK = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
