@@ -23,7 +23,7 @@ PROFILE := $(or $(ASK_PROFILE),release)
 FLAGS := $(if $(filter debug,$(PROFILE)),,--release)
 PROGRAMS := $(TARGET)/$(PROFILE)
 
-.PHONY: help ask ask-serve conformance-ask conformance-executor gateway-streams interop torture smoke fuzz test lint doctor schemas build
+.PHONY: help bench ask ask-serve conformance-ask conformance-executor gateway-streams interop torture smoke fuzz test lint doctor schemas build
 
 help: ## what can be typed
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -56,6 +56,11 @@ torture: build ## what must hold when things go wrong: ARGS="lossless cancel", A
 
 smoke: build ## a model server of your own: ASK_SMOKE_BASE_URL=... ASK_SMOKE_MODEL=...
 	@scripts/smoke.py
+
+bench: build ## how fast it is, beside yardsticks: writes docs/performance.md; ARGS="accept replay", ARGS=--quick
+	@$(CARGO) build --quiet $(FLAGS) -p ask-loadgen
+	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || scripts/install-packages.sh nginx-light
+	@scripts/bench.py $(ARGS)
 
 fuzz: ## every reader of what strangers send, a minute each (SECONDS_EACH=60); needs cargo-fuzz
 	@scripts/fuzz.sh

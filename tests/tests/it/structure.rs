@@ -24,6 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("ask-service", &["ask-agent", "ask-auth", "ask-contract", "ask-core", "ask-llm", "ask-mcp"]),
     ("ask-client", &["ask-contract"]),
     ("ask-cli", &["ask-client", "ask-contract"]),
+    ("ask-loadgen", &["ask-client", "ask-contract"]),
     ("ask-executor", &["ask-auth"]),
     ("ask-console", &[]),
     ("ask-corpus", &[]),
@@ -35,7 +36,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Outside crates that only some of the house may use, outside of its tests.
 const RESERVED: [(&str, &[&str]); 5] = [
     ("actix", &["ask-service"]),
-    ("actix-web", &["ask-service", "ask-executor", "ask-console", "ask-devstack"]),
+    ("actix-web", &["ask-service", "ask-executor", "ask-console", "ask-devstack", "ask-loadgen"]),
     ("jsonwebtoken", &["ask-auth", "ask-devstack"]),
     ("rusqlite", &["ask-executor", "ask-devstack"]),
     ("rmcp", &["ask-executor"]),

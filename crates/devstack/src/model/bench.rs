@@ -1,8 +1,8 @@
 //! The load form: a question that makes the agent emit a set number of steps of a set size at a set rate.
 //!
-//! `bench n=N size=S [hz=H lead=MS]` emits `N` tool calls with arguments of about `S` bytes: all in one turn, or one a turn,
+//! `bench n=N size=S [hz=H lead=MS turn=MS]` emits `N` tool calls with arguments of about `S` bytes: all in one turn, or one a turn,
 //! `H` a second after a lead of `MS` milliseconds, each with `bt`, the time of its making in nanoseconds since 1970.
-//! `bench hold=S` stays quiet for `S` seconds. Each ends with plain text.
+//! With `turn` every turn takes that long. `bench hold=S` stays quiet for `S` seconds. Each ends with plain text.
 
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ struct Bench {
     hz: Option<f64>,
     lead: Duration,
     hold: Duration,
+    turn: Duration,
 }
 
 /// The next turn of a load run.
@@ -71,7 +72,7 @@ pub(super) fn step(asked: &Asked) -> Option<Step> {
     let Turn::User(parts) = question else { return None };
     let bench = parts.iter().find_map(|part| parse(part))?;
     let made: Vec<&Call> = after.iter().flat_map(calls_of).collect();
-    let nothing = Step { wait: Duration::ZERO, hold: bench.hold, calls: 0, size: 0, stamp: false };
+    let nothing = Step { wait: bench.turn, hold: bench.hold, calls: 0, size: 0, stamp: false };
     if made.len() >= bench.n {
         return Some(nothing);
     }
@@ -90,7 +91,7 @@ pub(super) fn step(asked: &Asked) -> Option<Step> {
             due.saturating_sub(passed)
         }
     };
-    Some(Step { wait, calls: 1, size: bench.size, stamp: true, ..nothing })
+    Some(Step { wait: wait.max(bench.turn), calls: 1, size: bench.size, stamp: true, ..nothing })
 }
 
 fn calls_of(turn: &Turn) -> &[Call] {
@@ -106,7 +107,8 @@ fn parse(text: &str) -> Option<Bench> {
     const MOST_BYTES: usize = 4 << 20;
     const MOST_SECONDS: f64 = 86_400.0;
 
-    let mut bench = Bench { n: 0, size: 0, hz: None, lead: Duration::ZERO, hold: Duration::ZERO };
+    let none = Duration::ZERO;
+    let mut bench = Bench { n: 0, size: 0, hz: None, lead: none, hold: none, turn: none };
     let members = text.trim().strip_prefix("bench ")?;
     for member in members.split_whitespace() {
         let (name, value) = member.split_once('=')?;
@@ -115,6 +117,7 @@ fn parse(text: &str) -> Option<Bench> {
             "size" => bench.size = value.parse().ok().filter(|size| *size <= MOST_BYTES)?,
             "hz" => bench.hz = Some(value.parse().ok().filter(|hz| (0.001..=10_000.0).contains(hz))?),
             "lead" => bench.lead = Duration::from_millis(value.parse::<u32>().ok()?.into()),
+            "turn" => bench.turn = Duration::from_millis(value.parse::<u32>().ok()?.into()),
             "hold" => {
                 let seconds = value.parse().ok().filter(|seconds| (0.0..=MOST_SECONDS).contains(seconds))?;
                 bench.hold = Duration::from_secs_f64(seconds);
@@ -179,6 +182,18 @@ mod tests {
         );
         let done = step(&asked(question, &[calls.clone(), calls])).unwrap();
         assert_eq!((done.wait, done.calls), (Duration::ZERO, 0));
+    }
+
+    #[test]
+    fn every_turn_takes_as_long_as_it_is_told_to() {
+        let question = "bench n=2 size=10 hz=10000 turn=40";
+        let first = step(&asked(question, &[])).unwrap();
+        assert_eq!((first.wait, first.calls), (Duration::from_millis(40), 1));
+        let calls = first.reply().calls;
+        let second = step(&asked(question, std::slice::from_ref(&calls))).unwrap();
+        assert_eq!((second.wait, second.calls), (Duration::from_millis(40), 1));
+        let last = step(&asked(question, &[calls.clone(), calls])).unwrap();
+        assert_eq!((last.wait, last.calls), (Duration::from_millis(40), 0));
     }
 
     #[test]
