@@ -10,6 +10,7 @@ from asking import FASTEST, SATISFACTION, Observed, call, eventually
 from collector import Collector
 from prometheus_client.parser import text_string_to_metric_families
 
+from rig.gateway import NAMES, Gateway, deployed
 from rig.process import Process, free_port, wait_for
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -253,3 +254,26 @@ def test_nothing_shows_a_question_a_token_or_a_row(observed, collector):
         assert len(text) > 1000
         for secret in secrets:
             assert secret not in text, f"{place} shows {secret[:12]}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_request_id_passes_through_a_gateway_to_every_party_and_back(name, observed, tmp_path):
+    token, given = observed.stack.token("carol"), f"through-{name}-1"
+    with Gateway(name, observed.stack, tmp_path, deployed(name)) as gateway:
+        conversation = json.loads(call(f"{gateway.base}/v1/conversations", "POST", token=token)[2])["conversation_id"]
+        asks = f"{gateway.base}/v1/conversations/{conversation}/asks"
+        status, headers, body = call(asks, "POST", {"question": FASTEST}, token, {"X-Request-Id": given})
+        assert (status, headers["x-request-id"]) == (202, given)
+        ticket = json.loads(body)["ticket"]
+        assert call(f"{gateway.base}/v1/asks/{ticket}/events", token=token)[0] == 200
+        status, headers, body = call(asks, "POST", {"question": ""}, token, {"X-Request-Id": f"{given}.bad"})
+        assert (status, headers["x-request-id"], json.loads(body)["request_id"]) == (422, f"{given}.bad", f"{given}.bad")
+        # What the gateway makes for a caller who has none is what the service takes.
+        status, headers, body = call(asks, "POST", {"question": ""}, token)
+        assert status == 422 and headers["x-request-id"] == json.loads(body)["request_id"]
+        status, headers, _ = call(f"{gateway.root}/warehouse/mcp", "POST", {}, headers={"X-Request-Id": f"{given}.mcp"})
+        assert (status, headers["x-request-id"]) == (401, f"{given}.mcp")
+    (line,) = eventually("the audit line", lambda: [line for line in observed.audit("service") if line["ticket"] == ticket])
+    assert line["request_id"] == given
+    called = [line for line in observed.audit("executor") if line.get("request_id") == given]
+    assert called, "the executor's audit does not name the request"

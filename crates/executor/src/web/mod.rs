@@ -1,6 +1,7 @@
 //! The HTTP server: who may come in, and what stands at which path.
 
 mod doors;
+mod follow;
 mod gate;
 mod problem;
 mod rest;
@@ -71,6 +72,7 @@ impl Bound {
                 .app_data(gate.clone())
                 .app_data(desk.clone())
                 .app_data(rest::json_config())
+                .wrap(from_fn(follow::follow))
                 .route("/health", web::get().to(health))
                 .service(
                     web::scope(signin::PATH)

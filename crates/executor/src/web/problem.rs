@@ -11,6 +11,9 @@ use serde_json::{Map, Value, json};
 use crate::refusal::{Code, Refusal};
 use crate::tools::{Reply, Verdict};
 
+/// What a problem's body is.
+pub(super) const MEDIA_TYPE: &str = "application/problem+json";
+
 /// An error as it is answered. Its members beyond the standard's are `code`, and for a call `error` and `ms` as over MCP.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
@@ -99,7 +102,7 @@ impl Problem {
         }
         body.extend(self.more.clone());
         let mut response = HttpResponse::build(self.status)
-            .insert_header((header::CONTENT_TYPE, "application/problem+json"))
+            .insert_header((header::CONTENT_TYPE, MEDIA_TYPE))
             .body(Value::Object(body).to_string());
         if let Some((name, value)) = &self.header
             && let Ok(value) = HeaderValue::from_str(value)

@@ -98,7 +98,9 @@ async fn request_and_trace_ids_are_kept_and_forged_ones_are_not() {
         (&lines[0]["request_id"], &lines[0]["trace_id"]),
         (&json!("req-1"), &json!("0af7651916cd43dd8448eb211c80319c"))
     );
-    assert!(lines[1]["request_id"].is_null() && lines[1]["trace_id"].is_null());
+    let made = lines[1]["request_id"].as_str().unwrap();
+    assert!(made.len() == 32 && made.bytes().all(|byte| byte.is_ascii_hexdigit()), "{made}");
+    assert!(lines[1]["trace_id"].is_null());
     assert_eq!((&lines[2]["request_id"], &lines[2]["surface"]), (&json!("req-3"), &json!("mcp")));
 }
 
@@ -126,4 +128,31 @@ async fn a_call_whose_client_has_gone_runs_on_and_has_its_line() {
         assert_eq!((&line["surface"], &line["verdict"]), (&json!(surface), &json!("timeout")));
         assert!(line["ms"].as_u64().unwrap() >= 1_000);
     }
+}
+
+#[actix_web::test]
+async fn answers_and_problems_name_their_request() {
+    let stack = Stack::start();
+    let alice = stack.alice();
+    let id = |answer: &crate::stack::Answer| {
+        answer.headers.get("x-request-id").unwrap().to_str().unwrap().to_owned()
+    };
+    for (path, body, status) in [
+        ("/query", json!({"sql": "SELECT 1"}), 200),
+        ("/query", json!({"sql": "DELETE FROM support.tickets"}), 422),
+        ("/query", json!([]), 400),
+        ("/nothing", json!({}), 404),
+    ] {
+        let answer = stack.post(path, Some(&alice), &[("x-request-id", "req-9")], &body).await;
+        assert_eq!((answer.status.as_u16(), id(&answer).as_str()), (status, "req-9"), "{path}");
+        let named = answer.body.get("request_id").and_then(Value::as_str);
+        assert_eq!(named, (status != 200).then_some("req-9"), "{}", answer.body);
+    }
+    // Every 401 is the same to the byte.
+    let [one, two] = [
+        stack.post("/query", None, &[("x-request-id", "one")], &json!({})).await,
+        stack.post("/query", None, &[("x-request-id", "two")], &json!({})).await,
+    ];
+    assert_eq!((id(&one).as_str(), id(&two).as_str()), ("one", "two"));
+    assert_eq!((one.status.as_u16(), &one.body), (401, &two.body));
 }
