@@ -9,6 +9,10 @@ use ask_service::settings::{Settings, environment, table};
 use ask_service::{begin_logging, probe, run_until_signal, silence_panics, start};
 use clap::Parser;
 
+/// Gives back what peaks took: with the system's own allocator memory kept growing with each peak that was a little higher.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Serves the ask contract. Settings come from the environment; see docs/operations.md.
 #[derive(Parser)]
 #[command(name = "ask-service", version)]
