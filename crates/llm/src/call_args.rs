@@ -1,5 +1,6 @@
 //! The arguments of a tool call, read from the text that a model produced.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
@@ -10,7 +11,7 @@ pub type Args = Result<Map<String, Value>, InvalidArgs>;
 ///
 /// The call was received whole; the model just wrote something else. It is the model's mistake, so it goes back to the model
 /// as an error result.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum InvalidArgs {
     /// Not JSON at all.
     #[error("the arguments are not valid JSON")]

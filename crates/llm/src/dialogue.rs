@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{Effort, ToolCall};
@@ -39,7 +40,7 @@ pub struct Tool {
 }
 
 /// One message of the dialogue.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Message {
     /// What the user says, one string a text part. Empty parts are left out. The last such message begins the current
     /// turn of the conversation: all before it are earlier turns.
@@ -54,7 +55,7 @@ pub enum Message {
 }
 
 /// The result of one tool call, for the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The id of the call.
     pub id: String,
@@ -68,10 +69,10 @@ pub struct ToolResult {
 ///
 /// Blocks that this crate does not know, and the thinking blocks with their signatures, are kept and sent back unchanged.
 /// Cloning is cheap. The tool calls in it are exactly those of the [`Turn`](crate::Turn) it came with.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assistant(Arc<Inner>);
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Inner {
     text: String,
     calls: Vec<ToolCall>,
@@ -79,7 +80,7 @@ struct Inner {
 }
 
 /// The message as its own protocol carried it.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Raw {
     /// Put together by [`Assistant::new`].
     None,

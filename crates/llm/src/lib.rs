@@ -25,6 +25,7 @@ mod error;
 pub mod fuzz;
 mod http;
 mod openai;
+mod packed;
 mod pseudonym;
 mod retry;
 mod secret;
@@ -39,5 +40,6 @@ pub use endpoint::{
 };
 pub use error::{Detail, Limit, Rejection, TurnError};
 pub use openai::{ERROR_MARKER, RESULT_MARKER};
+pub use packed::Packed;
 pub use secret::Secret;
 pub use turn::{Stop, ToolCall, Turn, Usage};

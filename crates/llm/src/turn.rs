@@ -1,5 +1,7 @@
 //! What a model replied in one turn, free of either wire protocol.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Args, Assistant, Lack};
 
 /// One whole model turn.
@@ -25,7 +27,7 @@ pub struct Turn {
 }
 
 /// A tool call that was received whole.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Its id: never empty and unique within its turn, also when the server sent none.
     pub id: String,

@@ -32,7 +32,7 @@ pub(crate) struct Conversation {
     /// Those that the directory still leads to, and perhaps some that have expired since.
     tickets: Vec<TicketId>,
     asks: u32,
-    history: Vec<ask_llm::Message>,
+    history: Vec<ask_llm::Packed>,
     last: Option<LastAsk>,
     touched: Instant,
     /// Both are given back when the conversation goes.
@@ -45,7 +45,7 @@ pub(crate) struct Conversation {
 struct LastAsk {
     ticket: TicketId,
     log: Arc<Log>,
-    transcript: Option<Vec<ask_llm::Message>>,
+    transcript: Option<ask_llm::Packed>,
 }
 
 /// Takes a question.
@@ -64,7 +64,7 @@ pub(super) struct Ask {
 #[rtype(result = "()")]
 pub(super) struct TurnEnded {
     pub(super) ticket: TicketId,
-    pub(super) transcript: Vec<ask_llm::Message>,
+    pub(super) transcript: ask_llm::Packed,
 }
 
 /// Forgets the conversation: what runs is cancelled, and its tickets go with it.
@@ -109,7 +109,7 @@ impl Conversation {
         let Some(last) = self.last.take() else { return };
         match last.log.outcome() {
             Some(Outcome::Answer | Outcome::Abstention) => {
-                self.history.extend(last.transcript.unwrap_or_default());
+                self.history.extend(last.transcript);
             }
             Some(Outcome::Refusal | Outcome::Error) | None => {}
         }
@@ -198,7 +198,7 @@ impl Conversation {
             model,
             effort,
             caller: Some(owner_key(&self.owner)),
-            history: self.history.clone(),
+            history: self.history.iter().flat_map(ask_llm::Packed::messages).collect(),
             grounding: runs.grounding,
             ceilings,
         };

@@ -71,8 +71,8 @@ impl Supervisor {
     /// Remembers the turn, then ends the ticket: a follow-up that is sent at the sight of `done` finds the turn.
     fn conclude(&mut self, ctx: &mut Context<Self>) {
         let terminal = decide(std::mem::take(&mut self.facts));
-        let turn =
-            TurnEnded { ticket: self.ticket_id.clone(), transcript: std::mem::take(&mut self.transcript) };
+        let transcript = ask_llm::Packed::of(std::mem::take(&mut self.transcript));
+        let turn = TurnEnded { ticket: self.ticket_id.clone(), transcript };
         let (conversation, ticket) = (self.conversation.clone(), self.ticket.clone());
         let ending = async move {
             // Neither awaits this actor, so neither can hold it up. One that is gone needs no word.
