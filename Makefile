@@ -23,7 +23,7 @@ PROFILE := $(or $(ASK_PROFILE),release)
 FLAGS := $(if $(filter debug,$(PROFILE)),,--release)
 PROGRAMS := $(TARGET)/$(PROFILE)
 
-.PHONY: help bench ask ask-serve conformance-ask conformance-executor gateway-streams interop torture smoke fuzz test lint doctor schemas build
+.PHONY: help bench ask ask-serve conformance-ask conformance-executor gateway-streams interop torture smoke fuzz test lint doctor docs schemas build
 
 help: ## what can be typed
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -71,6 +71,9 @@ test: ## every test, with a summary at the end
 lint: ## format and lints, as errors
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
+
+docs: ## the documentation as a site, every link checked
+	@scripts/docs.py
 
 schemas: ## write ask.openapi.json, events.schema.json and the settings' tables from the code
 	@$(CARGO) run --quiet -p ask-contract --example write_schemas
