@@ -12,7 +12,8 @@ class Door(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, service, token, page):
-        self.service, self.token, self.page, self.cut_after, self.asked = service, token, page, [], []
+        self.service, self.token, self.page = service, token, page
+        self.cut_after, self.turn_away, self.asked = [], [], []
         super().__init__(("127.0.0.1", 0), Handler)
         self.base = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -49,10 +50,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def pass_on(self, method, body):
         kept = {name: self.headers[name] for name in ("Content-Type", "Last-Event-ID") if self.headers.get(name)}
+        stream = self.path.endswith("/events")
+        if stream and self.server.turn_away and (status := self.server.turn_away.pop(0)):
+            self.server.asked.append((kept.get("Last-Event-ID"), status))
+            return self.reply(status, [("Content-Type", "text/html")], b"<h1>Not now</h1>")
         upstream = http.client.HTTPConnection(urllib.parse.urlsplit(self.server.service).netloc, timeout=60)
         upstream.request(method, self.path.removeprefix("/ask"), body, kept | {"Authorization": f"Bearer {self.server.token}"})
         answer = upstream.getresponse()
-        stream = self.path.endswith("/events")
         if stream:
             self.server.asked.append((kept.get("Last-Event-ID"), answer.status))
         self.send_response(answer.status)

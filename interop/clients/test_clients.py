@@ -101,14 +101,50 @@ def test_a_cut_stream_is_picked_up_where_it_was(client, stack, answer):
     # The examples know no cookies, so the door takes its own for given.
     door.RequestHandlerClass = type("Open", (door.RequestHandlerClass,), {"parse_request": let_in})
     try:
-        door.cut_after = [700, 3000]
+        # A cut, a gateway that has nobody behind it for a moment, another cut.
+        door.cut_after, door.turn_away = [700, 3000], [None, 502]
         done = ask(client, f"{door.base}/ask", "none", ANSWERED)
     finally:
         door.stop()
     assert done.stdout.splitlines()[0] == answer["text"]
-    first, second, third = door.asked
-    assert (first[1], second[1], third[1]) == (200, 200, 200)
+    first, away, second, third = door.asked
+    assert (first[1], away[1], second[1], third[1]) == (200, 502, 200, 200)
     assert first[0] in (None, "0") and 0 < int(second[0]) < int(third[0]), door.asked
+    assert away[0] == second[0], door.asked
+
+
+def test_a_token_that_is_none_ends_with_the_reason_and_no_answer(client, stack):
+    env = os.environ | {"ASK_BASE_URL": stack.state["base_url"], "ASK_TOKEN": "none"}
+    done = subprocess.run([*client, ANSWERED], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and done.stdout == "", done.stdout
+    assert "401" in done.stderr and "TypeError" not in done.stderr and "AttributeError" not in done.stderr, done.stderr
+
+
+def test_a_stream_that_never_comes_back_is_no_answer(curl, stack):
+    door = Door(stack.state["base_url"], stack.token("carol"), b"")
+    door.RequestHandlerClass = type("Open", (door.RequestHandlerClass,), {"parse_request": let_in})
+    # The example's pauses, without their length.
+    script = curl[1].read_text().replace("sleep $((", ": $((")
+    assert script != curl[1].read_text()
+    try:
+        door.turn_away = [503] * 20
+        env = os.environ | {"ASK_BASE_URL": f"{door.base}/ask", "ASK_TOKEN": "none"}
+        done = subprocess.run(["bash", "-c", script, "ask.sh", ANSWERED], env=env, capture_output=True, text=True, timeout=60)
+    finally:
+        door.stop()
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert "does not come back" in done.stderr and len(door.asked) == 6, (done.stderr, door.asked)
+
+
+def test_a_client_without_streams_waits_for_the_ending(stack, answer, tmp_path):
+    file = tmp_path / "poll.sh"
+    file.write_text(blocks()["poll.sh"])
+    base, token = stack.state["base_url"], stack.token("carol")
+    done = run(["bash", file, begin(base, token)], ASK_BASE_URL=base, ASK_TOKEN=token)
+    assert (json.loads(done.stdout)["type"], json.loads(done.stdout)["text"]) == ("answer", answer["text"])
+    env = os.environ | {"ASK_BASE_URL": base, "ASK_TOKEN": "none"}
+    refused = subprocess.run(["bash", file, "t_none"], env=env, capture_output=True, text=True, timeout=60)
+    assert refused.returncode != 0 and refused.stdout == "" and "401" in refused.stderr, refused
 
 
 def let_in(handler):

@@ -31,6 +31,11 @@ impl Parameters {
         Ok(first)
     }
 
+    /// The event that a reader has seen. Two of them name none, like a text that is no number.
+    pub(super) fn after(&self) -> Option<&str> {
+        self.get("after").ok().flatten()
+    }
+
     /// How long an answer may wait for the end of an ask.
     pub(super) fn wait(&self) -> Result<std::time::Duration, ApiError> {
         self.number("wait", 0, 0, LONGEST_WAIT_S).map(std::time::Duration::from_secs)
@@ -88,6 +93,8 @@ mod tests {
         }
         assert!(parameters("limit=0").page().is_err() && parameters("limit=101").page().is_err());
         assert!(parameters("after=x").page().is_err());
+        assert_eq!(parameters("after=5").after(), Some("5"));
+        assert_eq!(parameters("after=5&after=6").after(), None);
         assert_eq!(parameters("limit=100&after=1.c_a").page().ok().map(|(limit, _)| limit), Some(100));
     }
 }

@@ -19,9 +19,10 @@ pub(in crate::web) async fn handle(
 ) -> Result<HttpResponse, ApiError> {
     let ticket = own_ticket(&state, &request, &path).await?;
     let (latest, done) = ticket.progress();
-    let after = Parameters::of(&request)?;
+    let parameters = Parameters::of(&request).ok();
+    let after = parameters.as_ref().and_then(Parameters::after);
     let header = request.headers().get(LAST_EVENT_ID).map(header::HeaderValue::as_bytes);
-    let seen = last_seen(header, after.get("after")?);
+    let seen = last_seen(header, after);
     if done && seen >= latest {
         // A browser's EventSource stops for good at this answer, and at no other that means "no more".
         return Ok(HttpResponse::NoContent().insert_header((header::CACHE_CONTROL, "no-cache")).finish());
