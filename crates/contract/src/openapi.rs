@@ -126,7 +126,9 @@ fn paths() -> Value {
                 "listConversations", "The caller's own conversations, the newest first; never any text.",
                 &[
                     query("limit", "At most so many.", &json!({"type": "integer", "minimum": 1, "maximum": 100, "default": 50})),
-                    query("after", "The `next` of the page before.", &json!({"type": "string"})),
+                    query("after", "The `next` of the page before.", &json!({
+                        "type": "string", "pattern": r"^[0-9]{1,18}\.[A-Za-z0-9_]{1,128}$",
+                    })),
                 ],
                 &[("200", json_body("A page of them.", "ConversationPage"))], &listed,
             ),
