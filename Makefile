@@ -23,7 +23,7 @@ PROFILE := $(or $(ASK_PROFILE),release)
 FLAGS := $(if $(filter debug,$(PROFILE)),,--release)
 PROGRAMS := $(TARGET)/$(PROFILE)
 
-.PHONY: help bench ask ask-serve conformance-ask conformance-executor gateway-streams interop torture smoke fuzz test lint doctor docs schemas build
+.PHONY: help bench instructions ask ask-serve conformance-ask conformance-executor gateway-streams interop torture smoke fuzz test lint doctor docs schemas build
 
 help: ## what can be typed
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -61,6 +61,10 @@ bench: build ## how fast it is, beside yardsticks: writes docs/performance.md; A
 	@$(CARGO) build --quiet $(FLAGS) -p ask-loadgen
 	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || scripts/install-packages.sh nginx-light
 	@scripts/bench.py $(ARGS)
+
+instructions: ## count the instructions of the hot paths, and fail when one takes more than it may; needs valgrind
+	@command -v valgrind >/dev/null || scripts/install-packages.sh valgrind
+	@scripts/instructions.py $(ARGS)
 
 fuzz: ## every reader of what strangers send, a minute each (SECONDS_EACH=60); needs cargo-fuzz
 	@scripts/fuzz.sh
