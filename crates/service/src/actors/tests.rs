@@ -128,6 +128,27 @@ async fn the_places_of_a_run_are_free_at_its_end_and_the_tickets_own_at_its_expi
     assert!(held.iter().all(Result::is_ok), "the run's place is free");
 }
 
+#[actix_rt::test]
+async fn whoever_sees_the_ending_finds_the_runs_place_free() {
+    for dies in [false, true].repeat(100) {
+        let shared = shared();
+        let ticket = accepted(&shared);
+        let (log, quota) = (ticket.log(), Arc::clone(&shared.quota));
+        let seen = std::thread::spawn(move || {
+            while !log.is_done() {
+                std::hint::spin_loop();
+            }
+            quota.running()
+        });
+        if dies {
+            drop(ticket);
+        } else {
+            ticket.start().send(End(failed())).await.unwrap();
+        }
+        assert_eq!(seen.join().unwrap(), 0, "dies: {dies}");
+    }
+}
+
 #[test]
 fn a_ticket_whose_actor_dies_is_ended_by_its_writer() {
     let (sender, receiver) = std::sync::mpsc::channel();

@@ -28,10 +28,10 @@ const MAILBOX: usize = 256;
 /// The actor of one ticket.
 pub(crate) struct Ticket {
     shared: Arc<Shared>,
+    /// Freed at the end of the run. It stands before the writer, since a dropped writer ends the log.
+    running: Option<Held>,
     writer: Writer,
     supervisor: Option<Addr<Supervisor>>,
-    /// Freed at the end of the run.
-    running: Option<Held>,
     /// Freed when the ticket expires or is forgotten.
     retained: Option<Held>,
     kept: Option<Kept>,
@@ -146,11 +146,11 @@ impl Ticket {
 
     /// Ends the ticket if it has not ended, frees what the run held, and begins the time until it expires.
     fn end(&mut self, terminal: Terminal, ctx: &mut Context<Self>) {
-        if self.writer.end(terminal).is_err() {
-            return;
-        }
+        // Whoever has seen the ending may ask again at once, and is not to be told that this one still runs.
         self.running = None;
-        self.expire_in_time(ctx);
+        if self.writer.end(terminal).is_ok() {
+            self.expire_in_time(ctx);
+        }
     }
 
     /// Leaves the directory when the ticket's time is over; looks again when the clock says that it is not.
