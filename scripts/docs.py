@@ -18,7 +18,7 @@ SITE = HOME / "site"
 # What stands where for a reader; what is not named here is an error.
 PAGES = [
     ("Begin", ["quickstart.md", "concepts.md", "glossary.md"]),
-    ("Use", ["cli.md", "console.md"]),
+    ("Use", ["cli.md", "console.md", "slack.md"]),
     ("Build", ["contract.md", "write-a-client.md", "errors/README.md", "conformance.md"]),
     ("Run", ["operations.md", "adding-a-source.md", "deploy.md", "gateways.md", "security.md", "reliability.md", "performance.md"]),
     ("Know", ["architecture.md", "adr/README.md", "parity.md", "changelog.md"]),

@@ -23,7 +23,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("ask-agent", &["ask-contract", "ask-core", "ask-llm", "ask-mcp"]),
     ("ask-service", &["ask-agent", "ask-auth", "ask-contract", "ask-core", "ask-llm", "ask-mcp"]),
     ("ask-client", &["ask-contract"]),
-    ("ask-cli", &["ask-client", "ask-contract"]),
+    ("ask-signin", &[]),
+    ("ask-cli", &["ask-client", "ask-contract", "ask-signin"]),
+    ("ask-slack", &["ask-client", "ask-contract", "ask-signin"]),
     ("ask-loadgen", &["ask-client", "ask-contract"]),
     ("ask-executor", &["ask-auth"]),
     ("ask-console", &[]),
@@ -36,7 +38,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Outside crates that only some of the house may use, outside of its tests.
 const RESERVED: [(&str, &[&str]); 5] = [
     ("actix", &["ask-service"]),
-    ("actix-web", &["ask-service", "ask-executor", "ask-console", "ask-devstack", "ask-loadgen"]),
+    (
+        "actix-web",
+        &["ask-service", "ask-executor", "ask-console", "ask-devstack", "ask-loadgen", "ask-slack"],
+    ),
     ("jsonwebtoken", &["ask-auth", "ask-devstack"]),
     ("rusqlite", &["ask-executor", "ask-devstack"]),
     ("rmcp", &["ask-executor"]),

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::device::Order;
-use super::grant::Granted;
-use super::peek::Claims;
-use super::secret::Secret;
+use ask_signin::Claims;
+use ask_signin::Granted;
+use ask_signin::Order;
+use ask_signin::Secret;
 
 /// The form of the file. One with another number is not read.
 pub(super) const VERSION: u32 = 1;

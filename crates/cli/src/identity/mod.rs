@@ -1,34 +1,22 @@
 //! Who asks: a token that is given, one that a development issuer hands out, or a sign-in that is kept.
 
-mod address;
-mod clock;
-mod device;
 mod given;
-mod grant;
 mod kept;
-mod peek;
 mod place;
-mod provider;
 mod resource;
-mod secret;
 mod session;
-mod web;
 
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use ask_client::{Base, Bearer, Credentials};
 
-pub(crate) use clock::now;
-pub(crate) use device::{Order, Pending};
+pub(crate) use ask_signin::{Claims, Order, Pending, Provider, Web, now};
 pub(crate) use given::{given, is_given};
 pub(crate) use kept::Kept;
-pub(crate) use peek::Claims;
 pub(crate) use place::Place;
-pub(crate) use provider::Provider;
 pub(crate) use resource::Resource;
 pub(crate) use session::Session;
-pub(crate) use web::Web;
 
 /// What the caller calls with.
 #[derive(Debug)]

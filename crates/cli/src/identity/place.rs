@@ -255,7 +255,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::identity::device::Order;
+    use ask_signin::Order;
 
     /// A state folder of its own, removed at the end.
     struct Folder(PathBuf);

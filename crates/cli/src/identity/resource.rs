@@ -3,8 +3,8 @@
 use ask_client::Base;
 use serde::Deserialize;
 
-use super::address::Address;
-use super::web::Web;
+use ask_signin::Address;
+use ask_signin::Web;
 
 /// The path of the metadata, put between the host and the service's own path.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";

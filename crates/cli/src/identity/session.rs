@@ -9,12 +9,11 @@ use futures_util::FutureExt as _;
 use futures_util::future::{LocalBoxFuture, Shared};
 use tokio::time::timeout;
 
-use super::clock;
-use super::grant::{Granted, Refused};
 use super::kept::Kept;
 use super::place::{Place, PlaceError};
-use super::provider::{Provider, ProviderError};
-use super::web::{Web, WebError};
+use ask_signin::{Granted, Refused};
+use ask_signin::{Provider, ProviderError};
+use ask_signin::{Web, WebError};
 
 /// How long after an exchange that failed the next is tried while the token still counts, in seconds.
 const AGAIN_S: i64 = 30;
@@ -106,7 +105,7 @@ impl Session {
                     let renewal: Renewal = async move {
                         let renewed = state.exchange().await;
                         if renewed.is_err() {
-                            state.not_before.set(clock::now().saturating_add(AGAIN_S));
+                            state.not_before.set(ask_signin::now().saturating_add(AGAIN_S));
                         }
                         renewed.map_err(|cause| NotRenewed(Rc::new(cause)))
                     }
@@ -131,7 +130,7 @@ impl State {
         let _hold = self.place.hold().await.map_err(Cause::Place)?;
         let mut kept = self.place.read().map_err(Cause::Place)?.ok_or(Cause::SignedOut)?;
         let renewed_elsewhere =
-            kept.access_token != self.kept.borrow().access_token && !kept.is_due(clock::now());
+            kept.access_token != self.kept.borrow().access_token && !kept.is_due(ask_signin::now());
         if renewed_elsewhere {
             self.kept.replace(kept);
             return Ok(());
@@ -144,7 +143,7 @@ impl State {
         match Granted::read(&answer) {
             Ok(granted) => {
                 Bearer::new(granted.access_token.expose()).map_err(Cause::Token)?;
-                kept.take(&granted, clock::now());
+                kept.take(&granted, ask_signin::now());
                 self.keep(kept);
                 Ok(())
             }
@@ -168,7 +167,7 @@ impl State {
 impl TokenSource for Session {
     fn current(&self) -> LocalBoxFuture<'_, Result<Bearer, NoToken>> {
         async {
-            let now = clock::now();
+            let now = ask_signin::now();
             let (due, over) = {
                 let kept = self.state.kept.borrow();
                 (kept.is_due(now), kept.is_over(now))

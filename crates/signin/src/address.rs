@@ -7,11 +7,11 @@ use url::{Host, Url};
 
 /// An address of a provider: `https`, or `http` on this machine's loopback.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address(Url);
+pub struct Address(Url);
 
 /// Why secrets may not be sent there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum InvalidAddress {
+pub enum InvalidAddress {
     /// No absolute URL.
     #[error("not an absolute URL")]
     NotAUrl,
@@ -29,7 +29,7 @@ impl Address {
     /// # Errors
     ///
     /// [`InvalidAddress`] says which rule the text breaks.
-    pub(crate) fn parse(text: &str) -> Result<Self, InvalidAddress> {
+    pub fn parse(text: &str) -> Result<Self, InvalidAddress> {
         let url = Url::parse(text.trim()).ok().ok_or(InvalidAddress::NotAUrl)?;
         let on_this_machine = match url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -47,17 +47,17 @@ impl Address {
     }
 
     /// The address as text.
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
     /// Whether what is sent there is protected on its way.
-    pub(crate) fn is_https(&self) -> bool {
+    pub fn is_https(&self) -> bool {
         self.0.scheme() == "https"
     }
 
     /// The socket of a literal IPv6 host, which the HTTP client would look up by name.
-    pub(crate) fn socket(&self) -> Option<SocketAddr> {
+    pub fn socket(&self) -> Option<SocketAddr> {
         match (self.0.host(), self.0.port_or_known_default()) {
             (Some(Host::Ipv6(ip)), Some(port)) => Some(SocketAddr::new(IpAddr::V6(ip), port)),
             _ => None,

@@ -6,22 +6,22 @@ use serde_json::{Map, Value};
 
 /// Who a token is about, as it says itself; nobody has checked it. All text is a peer's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Claims {
+pub struct Claims {
     /// A name that people know the caller by.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// The id that the provider knows the caller by.
-    pub(crate) subject: Option<String>,
+    pub subject: Option<String>,
     /// Who issued the token.
     #[serde(skip)]
-    pub(crate) issuer: Option<String>,
+    pub issuer: Option<String>,
     /// When it expires, in seconds since 1970.
     #[serde(skip)]
-    pub(crate) expires_at: Option<i64>,
+    pub expires_at: Option<i64>,
 }
 
 impl Claims {
     /// Reads a token's payload; `None` where it is not a JWT.
-    pub(crate) fn of(token: &str) -> Option<Self> {
+    pub fn of(token: &str) -> Option<Self> {
         let mut parts = token.split('.');
         let (_header, payload, _signature) = (parts.next()?, parts.next()?, parts.next()?);
         let payload = BASE64URL_NOPAD.decode(payload.trim_end_matches('=').as_bytes()).ok()?;
@@ -38,7 +38,8 @@ impl Claims {
     }
 
     /// These claims, with `other`'s where there are none.
-    pub(crate) fn or(self, other: Self) -> Self {
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
         Self {
             name: self.name.or(other.name),
             subject: self.subject.or(other.subject),

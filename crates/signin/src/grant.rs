@@ -2,27 +2,30 @@
 
 use serde::Deserialize;
 
-use super::secret::Secret;
-use super::web::Answer;
+use crate::secret::Secret;
+use crate::web::Answer;
 
 /// The longest of a peer's sentences that is passed on, in characters.
 const LONGEST_TOLD: usize = 300;
 
 /// Tokens.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Granted {
-    pub(crate) access_token: Secret,
-    pub(crate) refresh_token: Option<Secret>,
-    pub(crate) id_token: Option<Secret>,
+pub struct Granted {
+    /// For the service.
+    pub access_token: Secret,
+    /// For the next tokens, where the provider gives one.
+    pub refresh_token: Option<Secret>,
+    /// Who signed in, where the provider says so.
+    pub id_token: Option<Secret>,
     /// Seconds that the access token lives, where the provider says so; some say it as text.
     #[serde(default, deserialize_with = "seconds")]
-    pub(crate) expires_in: Option<i64>,
+    pub expires_in: Option<i64>,
     token_type: Option<String>,
 }
 
 /// Why there are no tokens.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
+pub enum Refused {
     /// The provider's own reason.
     #[error("the provider answered {status}: {told}")]
     Told {
@@ -46,7 +49,7 @@ pub(crate) enum Refused {
 
 impl Refused {
     /// The provider's code, if it gave one.
-    pub(crate) fn code(&self) -> &str {
+    pub fn code(&self) -> &str {
         match self {
             Self::Told { code, .. } => code,
             Self::Untold { .. } | Self::NoToken => "",
@@ -62,7 +65,11 @@ struct Reason {
 
 impl Granted {
     /// Reads an answer of a token endpoint.
-    pub(crate) fn read(answer: &Answer) -> Result<Self, Refused> {
+    ///
+    /// # Errors
+    ///
+    /// When the provider refuses, or gives no bearer token.
+    pub fn read(answer: &Answer) -> Result<Self, Refused> {
         if !answer.is_success() {
             return Err(refused(answer));
         }
@@ -76,7 +83,7 @@ impl Granted {
 }
 
 /// Reads a refusal.
-pub(crate) fn refused(answer: &Answer) -> Refused {
+pub fn refused(answer: &Answer) -> Refused {
     let status = answer.status;
     let Some(Reason { error, error_description }) = answer.json() else { return Refused::Untold { status } };
     let told = match error_description {

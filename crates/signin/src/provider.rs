@@ -2,23 +2,23 @@
 
 use serde::Deserialize;
 
-use super::address::{Address, InvalidAddress};
-use super::web::{Web, WebError};
+use crate::address::{Address, InvalidAddress};
+use crate::web::{Web, WebError};
 
 /// What a person's client needs of a provider.
 #[derive(Debug, Clone)]
-pub(crate) struct Provider {
+pub struct Provider {
     /// Where grants become tokens.
-    pub(crate) token: Address,
+    pub token: Address,
     /// Where a device asks for a code, if the provider signs devices in.
-    pub(crate) device: Option<Address>,
+    pub device: Option<Address>,
     /// Where a token is given back, if the provider takes it.
-    pub(crate) revocation: Option<Address>,
+    pub revocation: Option<Address>,
 }
 
 /// Why nobody can sign in there.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ProviderError {
+pub enum ProviderError {
     /// The issuer's own address can't be used.
     #[error("the issuer can't be used")]
     Issuer(#[source] InvalidAddress),
@@ -75,7 +75,7 @@ impl Provider {
     /// # Cancel safety
     ///
     /// Cancel safe: it only reads.
-    pub(crate) async fn discover(web: &Web, issuer: &str) -> Result<Self, ProviderError> {
+    pub async fn discover(web: &Web, issuer: &str) -> Result<Self, ProviderError> {
         let issuer = Address::parse(issuer).map_err(ProviderError::Issuer)?;
         let root = issuer.as_str().trim_end_matches('/');
         let address = Address::parse(&format!("{root}/.well-known/openid-configuration"))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use awc::error::PayloadError;
 use serde::de::DeserializeOwned;
 
-use super::address::Address;
+use crate::address::Address;
 
 /// How long a provider may take for one answer.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -15,20 +15,21 @@ const ANSWER_BYTES: usize = 256 << 10;
 
 /// Connections to providers. No redirect is followed, so that a secret goes to no other place than the one named.
 #[derive(Clone)]
-pub(crate) struct Web {
+pub struct Web {
     client: awc::Client,
 }
 
 /// A whole answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
     body: Vec<u8>,
 }
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum WebError {
+pub enum WebError {
     /// No connection came about, or it broke.
     #[error("can't reach {address}: {told}")]
     Unreachable {
@@ -59,7 +60,7 @@ impl std::fmt::Debug for Web {
 
 impl Web {
     /// Connections that trust what `tls` trusts, else the public certificate authorities.
-    pub(crate) fn new(tls: Option<Arc<rustls::ClientConfig>>) -> Self {
+    pub fn new(tls: Option<Arc<rustls::ClientConfig>>) -> Self {
         let mut connector = awc::Connector::new().timeout(WITHIN);
         if let Some(tls) = tls {
             connector = connector.rustls_0_23(tls);
@@ -75,13 +76,21 @@ impl Web {
     }
 
     /// Reads a document.
-    pub(crate) async fn get(&self, address: &Address) -> Result<Answer, WebError> {
+    ///
+    /// # Errors
+    ///
+    /// When there is no whole answer within its limits of time and size.
+    pub async fn get(&self, address: &Address) -> Result<Answer, WebError> {
         let request = self.client.get(address.as_str());
         self.exchange(address, request, None).await
     }
 
     /// Posts a form.
-    pub(crate) async fn post(&self, address: &Address, form: &[(&str, &str)]) -> Result<Answer, WebError> {
+    ///
+    /// # Errors
+    ///
+    /// As [`Web::get`].
+    pub async fn post(&self, address: &Address, form: &[(&str, &str)]) -> Result<Answer, WebError> {
         let request = self.client.post(address.as_str());
         self.exchange(address, request, Some(form)).await
     }
@@ -119,12 +128,12 @@ impl Web {
 
 impl Answer {
     /// Whether the status says that it went well.
-    pub(crate) const fn is_success(&self) -> bool {
+    pub const fn is_success(&self) -> bool {
         self.status >= 200 && self.status < 300
     }
 
     /// The body as JSON of this shape. One that was cut short is no JSON.
-    pub(crate) fn json<T: DeserializeOwned>(&self) -> Option<T> {
+    pub fn json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
     }
 }

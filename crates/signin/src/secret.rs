@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 /// Something that opens a door: a token or a device code. It serialises as itself, for the one file that keeps it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Secret(String);
+pub struct Secret(String);
 
 impl Secret {
     /// The secret itself, for the request that needs it.
-    pub(crate) fn expose(&self) -> &str {
+    pub fn expose(&self) -> &str {
         &self.0
     }
 }

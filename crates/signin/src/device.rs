@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::address::{Address, InvalidAddress};
-use super::grant::{Granted, Refused, refused};
-use super::provider::Provider;
-use super::secret::Secret;
-use super::web::{Web, WebError};
+use crate::address::{Address, InvalidAddress};
+use crate::grant::{Granted, Refused, refused};
+use crate::provider::Provider;
+use crate::secret::Secret;
+use crate::web::{Web, WebError};
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// The pause between two polls where the provider names none (RFC 8628, 3.2).
@@ -25,18 +25,20 @@ const LONGEST_CODE: usize = 64;
 
 /// What a client asks for.
 #[derive(Debug, Clone)]
-pub(crate) struct Order {
-    pub(crate) client_id: String,
-    pub(crate) scope: String,
+pub struct Order {
+    /// By what name the provider knows the client.
+    pub client_id: String,
+    /// What the token is to be good for, between blanks.
+    pub scope: String,
     /// The resource that the token is for (RFC 8707), where the provider wants it named.
-    pub(crate) resource: Option<String>,
+    pub resource: Option<String>,
     /// The audience that the token is for, where the provider wants it named in this way of its own.
-    pub(crate) audience: Option<String>,
+    pub audience: Option<String>,
 }
 
 impl Order {
     /// The fields that every request of this client has, then `more`.
-    pub(crate) fn form<'a>(&'a self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    pub fn form<'a>(&'a self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         let mut form = vec![("client_id", self.client_id.as_str()), ("scope", self.scope.as_str())];
         form.extend(self.resource.as_deref().map(|resource| ("resource", resource)));
         form.extend(self.audience.as_deref().map(|audience| ("audience", audience)));
@@ -47,15 +49,15 @@ impl Order {
 
 /// A sign-in that waits for its person.
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub struct Pending {
     /// Where the person goes.
-    pub(crate) page: Address,
+    pub page: Address,
     /// The same with the code in it.
-    pub(crate) page_with_code: Option<Address>,
+    pub page_with_code: Option<Address>,
     /// What the person types there; a peer's text.
-    pub(crate) user_code: String,
+    pub user_code: String,
     /// How long the code counts.
-    pub(crate) lives: Duration,
+    pub lives: Duration,
     device_code: Secret,
     pause: Duration,
     until: Instant,
@@ -63,7 +65,7 @@ pub(crate) struct Pending {
 
 /// Why nobody signed in.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum DeviceError {
+pub enum DeviceError {
     /// The provider does not do this.
     #[error("the provider signs no devices in: its discovery document has no device_authorization_endpoint")]
     NotOffered,
@@ -108,7 +110,7 @@ impl Pending {
     /// # Cancel safety
     ///
     /// Cancel safe: an unused code expires.
-    pub(crate) async fn begin(web: &Web, provider: &Provider, order: &Order) -> Result<Self, DeviceError> {
+    pub async fn begin(web: &Web, provider: &Provider, order: &Order) -> Result<Self, DeviceError> {
         let endpoint = provider.device.as_ref().ok_or(DeviceError::NotOffered)?;
         let answer = web.post(endpoint, &order.form(&[])).await.map_err(DeviceError::Web)?;
         if !answer.is_success() {
@@ -136,7 +138,7 @@ impl Pending {
     /// # Cancel safety
     ///
     /// Dropped in mid-poll it may leave tokens that nobody has; they expire.
-    pub(crate) async fn granted(
+    pub async fn granted(
         self,
         web: &Web,
         provider: &Provider,

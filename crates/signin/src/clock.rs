@@ -1,6 +1,6 @@
 //! The time of day, for comparing with what tokens say.
 
 /// Seconds since 1970-01-01 UTC.
-pub(crate) fn now() -> i64 {
+pub fn now() -> i64 {
     time::OffsetDateTime::now_utc().unix_timestamp()
 }
