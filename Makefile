@@ -16,7 +16,7 @@ export ASK_USER
 # Where `make ask-serve` puts the web console.
 CONSOLE_PORT ?= 8093
 
-STACK := ask-service ask-executor ask-devstack ask-cli
+STACK := ask-service ask-executor ask-devstack ask-cli ask-slack
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # The optimised programs, unless ASK_PROFILE=debug asks for those that the tests use.
 PROFILE := $(or $(ASK_PROFILE),release)
